@@ -75,7 +75,7 @@ class Forgetful(Policy):
         (Greedy(), "choose at most k = 1 of 2 models. Got 2 instead"),
         (Scribbling(), "not change scores and costs"),
         (Moody(), "make the same choice again"),
-        (Chatty(), "give a reason for exactly the chosen models"),
+        (Chatty(), "give a reason for each chosen model and for no other model"),
         (Forgetful(), r"have the same state after restore\(state\(\)\)"),
         (object(), "must be a policy"),
     ],
@@ -134,7 +134,7 @@ class Losing(Score):
         (Bleeding(), "not change the score of a model that was not evaluated"),
         (Mixing(), "give each model the same score as in a pool of one model"),
         (Diverging(), "have a finite number for each of 3 models"),
-        (Losing(), r"continue after restore\(state\(\)\)"),
+        (Losing(), r"give the same scores as the original after restore\(state\(\)\)"),
         (object(), "must be a score"),
     ],
 )
@@ -245,7 +245,7 @@ class Again(Source):
 @pytest.mark.parametrize(
     ("source", "rule"),
     [
-        (Empty(), "have instances ready to be checked"),
+        (Empty(), "return at least one instance"),
         (Stuck(), "return the same instances again after seek"),
         (Again(), "return END again after END"),
         (object(), "must be a stream"),
@@ -272,7 +272,7 @@ class Wrong(Majority):
     ("model", "rule"),
     [
         (Changing(0.9), "make the same predictions again"),
-        (Wrong(0.9), r"failed to predict\. Got ValueError: expected 2 probabilities"),
+        (Wrong(0.9), r"failed to predict\. The error was ValueError: expected 2 probabilities"),
         (object(), "The 'models' parameter"),
     ],
 )

@@ -417,7 +417,9 @@ def test_an_attribute_of_another_library_is_an_error_that_names_ours(name):
     assert name not in dir(model)
     for ours in named:
         attrgetter(ours.removeprefix("heros."))(heros if ours.startswith("heros.") else model)
-    with pytest.raises(HerosError, match=r"not a method. heros.evaluate\(model, stream\) measures a model"):
+    with pytest.raises(
+        HerosError, match=r"not a method\. To measure a model, use heros\.evaluate\(model, stream\)"
+    ):
         model.score([[1.0]], [0])
 
 
@@ -437,8 +439,8 @@ GOOD = [[30.0, 0.0], [40.0, 2.0]]
     ("X", "y", "message"),
     [
         ([[30.0], [40.0]], [0, 1], "X must have 2 features. Got 1 instead."),
-        ([[[1.0]]], [0], "X must have one row per instance. Got an array of 3 dimensions instead."),
-        ([[30.0, 0], [np.nan, 2]], [0, 1], "Column 'age' (0) of row 1 must be a finite number (missing values need a feature with missing=True). Got nan instead."),
+        ([[[1.0]]], [0], "X must have one row per instance. Got an array with 3 dimensions instead."),
+        ([[30.0, 0], [np.nan, 2]], [0, 1], "Column 'age' (0) of row 1 must be a finite number (to allow missing values, set missing=True in the feature). Got nan instead."),
         ([[30.0, 0], [np.inf, 2]], [0, 1], "Column 'age' (0) of row 1 must be a finite number. Got inf instead."),
         ([[30.0, 3], [40.0, 2]], [0, 1], "Column 'colour' (1) of row 0 must be the code of one of its values, in [0, 2]. Got 3 instead."),
         ([[30.0, 0.5], [40.0, 2]], [0, 1], "Column 'colour' (1) of row 0 must be the code of one of its values, in [0, 2]. Got 0.5 instead."),
@@ -450,8 +452,8 @@ GOOD = [[30.0, 0.0], [40.0, 2.0]]
         (GOOD, [0, 0.5], "The label of row 1 must be a class index in [0, 1]. Got 0.5 instead."),
         (GOOD, [0], "y must have one label per instance (2). Got shape (1,) instead."),
         (GOOD, ["no", "hm"], "The label of row 1 must be one of the classes 'no', 'yes'. Got 'hm' instead."),
-        (GOOD, [b"no", b"yes"], "y must hold class indices. Got |S3 instead."),
-        ([[30.0], [40.0, 2.0]], [0, 1], "X must be an array of numbers (nominal values as codes): setting an array element with a sequence. The requested array has an inhomogeneous shape after 1 dimensions. The detected shape was (2,) + inhomogeneous part.."),
+        (GOOD, [b"no", b"yes"], "y must hold class indices. Got an array of |S3 instead."),
+        ([[30.0], [40.0, 2.0]], [0, 1], "X must be an array of numbers (nominal values as codes). The error was: setting an array element with a sequence. The requested array has an inhomogeneous shape after 1 dimensions. The detected shape was (2,) + inhomogeneous part."),
     ],
 )  # fmt: skip
 def test_bad_data_is_named_and_changes_nothing(X, y, message):
@@ -466,9 +468,9 @@ def test_bad_data_is_named_and_changes_nothing(X, y, message):
 
 
 def test_a_heros_without_a_schema_says_so():
-    with pytest.raises(HerosError, match=r"has not learnt yet: call learn.*dictionaries"):
+    with pytest.raises(HerosError, match=r"has not been trained yet\. Call learn.*dictionaries"):
         Heros(SMALL).predict_proba([1.0])
-    with pytest.raises(HerosError, match="has not learnt yet"):
+    with pytest.raises(HerosError, match="has not been trained yet"):
         _ = Heros(SMALL).scores
 
 
@@ -490,7 +492,7 @@ def test_a_nominal_feature_without_values_yet(pool):
     model = Heros(pool, k=K, seed=1, schema=empty)
     model.learn([[np.nan, float(t)] for t in range(300)], np.arange(300) % 2)
     with pytest.raises(
-        DataError, match=r"Column 'c' \(0\) of row 0 must be missing, as no value is known. Got 0"
+        DataError, match=r"Column 'c' \(0\) of row 0 must be missing \(NaN\), because the feature has no"
     ):
         model.learn([0.0, 1.0], 0)
     model.bind(Schema((Feature("c", ("p", "q", "r"), missing=True), Feature("a")), ("no", "yes")))

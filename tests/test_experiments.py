@@ -38,7 +38,7 @@ def test_a_record_of_another_length_is_not_overwritten_unless_asked(tmp_path):
     run_all(jobs(), tmp_path)
     pack(tmp_path)
     longer = jobs(n=400)
-    with pytest.raises(HerosError, match=r"must have 400 instances .* Got 300 instead."):
+    with pytest.raises(HerosError, match=r"must have 400 instances\. Got 300 instead\."):
         run_all(longer, tmp_path)
     assert len(run_all(longer, tmp_path, force=True).done) == 2
     assert {records.read(tmp_path / job.id).n_instances for job in longer} == {400}

@@ -215,15 +215,16 @@ def test_what_cannot_be_exported_is_said(tmp_path, monkeypatch):
     path = tmp_path / "model.onnx"
     own = Heros(pools.Models([("own", Coin())], costs=[1]), k=1, seed=1, schema=schema()).learn(X, y)
     rule = r"is a perceptron, linear model, naive Bayes, trees or neighbours \(member="
-    with pytest.raises(ParameterError, match=rf"{rule} chooses another\)\. Got 'Models' instead"):
+    with pytest.raises(ParameterError, match=rf"{rule} selects another model\)\. Got 'Models' instead"):
         export.to_onnx(own, path)
-    with pytest.raises(HerosError, match="has not learnt yet"):
+    with pytest.raises(HerosError, match="has not been trained yet"):
         export.to_onnx(Heros(POOL), path)
     diverged = Heros(pools.MLP([{"optimizer": "sgd", "learning_rate": 1e30}]), seed=1, schema=schema()).learn(
         X, y
     )
     with pytest.raises(
-        HerosError, match=r"Model 0 cannot be exported: its weights are not finite \(training diverged\)\."
+        HerosError,
+        match=r"Model 0 cannot be exported, because its weights are not finite \(its training diverged\)\.",
     ):
         export.to_onnx(diverged, path)
     monkeypatch.setitem(sys.modules, "onnx", None)

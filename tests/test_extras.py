@@ -13,7 +13,8 @@ def test_a_missing_package_names_its_extra(monkeypatch):
 
     monkeypatch.setitem(sys.modules, "scipy", None)  # hides the package, not imported modules
     with pytest.raises(
-        MissingExtra, match=r"^A fit needs packages .* \(extra 'sklearn'\): pip install 'scikit-learn>=1\.6'$"
+        MissingExtra,
+        match=r"^A fit needs .* \(extra 'sklearn'\)\. .* with: pip install 'scikit-learn>=1\.6'$",
     ):
         needed("scipy.stats", "A fit", "sklearn")
 

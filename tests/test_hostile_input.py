@@ -46,7 +46,7 @@ def small(pool=None):
         ),
         (
             [[10**400, 0]],
-            "X must be an array of numbers (nominal values as codes): int too large to convert to float.",
+            "X must be an array of numbers (nominal values as codes). The error was: int too large to convert",
         ),
         ([[1.0], [1.0, 2.0]], "X must be an array of numbers"),
         (
@@ -171,12 +171,12 @@ def test_a_column_with_a_million_categories():
         Heros(pools.MLP([{"hidden": 1 << 20}]), k=1, schema=schema)
 
 
-def test_an_iterator_with_a_hundred_thousand_categories():
-    pairs = (({"id": f"v{i}"}, "yes" if i % 2 else "no") for i in range(100_000))
+def test_an_iterator_with_thirty_thousand_categories():
+    pairs = (({"id": f"v{i}"}, "yes" if i % 2 else "no") for i in range(30_000))
     stream = streams.from_iter(pairs, most_values=None)
-    X, _ = stream.draw(100_000)  # quadratic in the values: an hour
-    assert len(stream.schema.features[0].values) == 100_000
-    np.testing.assert_array_equal(X[:, 0], np.arange(100_000))
+    X, _ = stream.draw(30_000)  # quadratic in the values: minutes
+    assert len(stream.schema.features[0].values) == 30_000
+    np.testing.assert_array_equal(X[:, 0], np.arange(30_000))
 
 
 def test_a_pool_that_could_not_grow_stays_as_it_was():
@@ -223,11 +223,11 @@ def test_a_pool_that_could_not_grow_stays_as_it_was():
         ),
         (
             lambda: streams.RandomRBF(features=10**6, centroids=10**6),
-            "must be at most 10 with 1000000 features.",
+            "must be at most 10 if there are 1000000 features.",
         ),
         (
             lambda: streams.Agrawal().draw(2**62),
-            "The 'n' parameter of draw must be small enough for n instances to fit into memory",
+            "The 'n' parameter of draw must be small enough that n instances fit into memory",
         ),
         (
             lambda: streams.Drift(streams.LED(), streams.LED(), 2**63),
@@ -389,14 +389,14 @@ def test_a_broken_arrow_file_is_refused_where_arrow_trusts_it(tmp_path):
     codes = np.array([0, 1, 0], dtype=np.int32).tobytes()
     assert data.count(codes) == 1
     path.write_bytes(data.replace(codes, np.array([0, 1 << 20, 0], dtype=np.int32).tobytes()))
-    with pytest.raises(DataError, match=r"x\.arrow cannot be read to its end"):
+    with pytest.raises(DataError, match=r"x\.arrow cannot be read completely"):
         streams.read(path).draw(3)
 
 
 def test_nominal_values_of_an_arff_file_need_their_brace(tmp_path):
     path = tmp_path / "x.arff"
     path.write_text("@attribute a {x, y\n@attribute c {p, q}\n@data\nx,p\n")
-    with pytest.raises(DataError, match="line 1: the values must be distinct names"):
+    with pytest.raises(DataError, match="line 1: an attribute must have distinct values in braces"):
         streams.read(path)
 
 

@@ -201,7 +201,7 @@ def test_off_there_is_nothing():
     model = Heros(POOL, k=4, seed=1, schema=schema).learn(X, y)
     assert "importance" not in model.state()
     for ask in (model.importance, lambda: model.explain(X[0])):
-        with pytest.raises(HerosError, match=r"create Heros\(explainable=True\)"):
+        with pytest.raises(HerosError, match=r"Create Heros\(explainable=True\)"):
             ask()
     assert model.explain(X[0], background=X[:50]).columns[0].name == "x3"
     with pytest.raises(ParameterError, match="'explainable' parameter of Heros must be True or False"):
@@ -296,7 +296,7 @@ def test_a_file_with_an_impossible_value_in_its_sample_is_refused(tmp_path, code
     assert len(Heros.load(tmp_path / "good.heros").sample)
     model._bound_learner.importance.rows[:, 1] = code
     model.save(tmp_path / "forged.heros")
-    with pytest.raises(DataError, match="impossible value of 'b'"):
+    with pytest.raises(DataError, match="invalid value of 'b'"):
         Heros.load(tmp_path / "forged.heros")
 
 

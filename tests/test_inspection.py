@@ -135,16 +135,18 @@ def test_there_is_nothing_to_explain_before_the_first_instance_or_after_a_failur
 
     stream = streams.Agrawal(function=2)
     with pytest.raises(
-        HerosError, match=r"^There is no choice to explain: the model has not been trained yet\.$"
+        HerosError, match=r"^There is no choice to explain\. The model has not been trained yet\.$"
     ):
         Heros(POOL, schema=stream.schema).explain_choice()
     model = Heros(POOL, Fails(), k=3, warmup=1, schema=stream.schema).learn(*stream.draw(1))
     model.explain_choice()
     with pytest.raises(RuntimeError, match="no idea"):
         model.learn(*stream.draw(1))
-    with pytest.raises(HerosError, match=r"trained since it was loaded, or the policy raised an error\.$"):
+    with pytest.raises(
+        HerosError, match=r"trained since it was loaded or since its policy raised an error\.$"
+    ):
         model.explain_choice()
-    with pytest.raises(HerosError, match="This Heros has not learnt yet"):
+    with pytest.raises(HerosError, match="This Heros has not been trained yet"):
         Heros(POOL).leaderboard()
 
 

@@ -285,7 +285,10 @@ def test_waiting_instances_are_bounded_in_bytes(tmp_path):
         late.answer(i, {f"f{j}": "z" * 100 for j in range(100)})  # 10 kB of text each
     assert 20 < late.waiting < 100
     assert late.counts.expired == 300 - late.waiting
-    with pytest.raises(DataError, match=r"must take at most a quarter of 1,000,000 bytes\. Got [0-9,]+\."):
+    with pytest.raises(
+        DataError,
+        match=r"must take at most a quarter of the memory limit \(1,000,000 bytes\)\. Got [0-9,]+ bytes\.",
+    ):
         late.answer("large", {"f": "z" * 300_000})
     assert late.waiting > 20
     late.save(tmp_path / "late")
@@ -298,7 +301,8 @@ def test_ids_count_as_memory():
         late.answer(f"{i}" + "x" * 100_000, {"f": 1})
     assert late.waiting < 10
     with pytest.raises(
-        DataError, match=r"must take at most a quarter of 1,000,000 bytes\. Got 30[0-9],[0-9]+"
+        DataError,
+        match=r"must take at most a quarter of the memory limit \(1,000,000 bytes\)\. Got 30[0-9],[0-9]+",
     ):
         late.answer("x" * 300_000, {"f": 1})
 
@@ -421,7 +425,7 @@ def test_a_forged_file_whose_instances_do_not_fit_the_schema_is_refused(tmp_path
     document, arrays = archive.read(tmp_path / "late", "late labels")
     arrays[f"waiting/{name}"] = change(arrays[f"waiting/{name}"])
     archive.write(tmp_path / "late", "late labels", document, arrays)
-    with pytest.raises(DataError, match="must hold a complete LateLabels"):
+    with pytest.raises(DataError, match="does not contain a complete LateLabels object"):
         LateLabels.load(tmp_path / "late")
 
 

@@ -71,7 +71,9 @@ def test_rapl_at_the_same_time_is_refused_and_is_free_again_after_a_failure(powe
 
 
 def test_no_rapl_is_said(tmp_path):
-    with pytest.raises(HerosError, match=r"^RAPL needs package counters in .*, which has no counters"):
+    with pytest.raises(
+        HerosError, match=r"^RAPL needs package counters in .*\. This directory has no counters"
+    ):
         meters.Rapl(tmp_path)
 
 
@@ -89,7 +91,8 @@ def test_no_permission_is_said(powercap, monkeypatch):
     meter = meters.Rapl(powercap)
     monkeypatch.setattr("pathlib.Path.read_text", refuse)
     with pytest.raises(
-        HerosError, match=r"^RAPL needs permission to read .*energy_uj\. Run as root, or use chmod a\+r\."
+        HerosError,
+        match=r"^RAPL needs permission to read .*energy_uj\. Run as root, or use chmod a\+r on this file\.",
     ):
         meter.start()
 
@@ -113,7 +116,7 @@ def test_the_watts_of_a_core_are_stated_known_or_the_default(monkeypatch):
     monkeypatch.setattr(cpu_module, "cpu_model", lambda: "Intel(R) Xeon(R) Gold 6248 CPU @ 2.50GHz")
     assert meters.Cpu().watts == 7.5
     monkeypatch.setattr(cpu_module, "cpu_model", lambda: "Abacus")
-    assert (meters.Cpu().watts, meters.Cpu().origin) == (10.0, "default, no figure for Abacus")
+    assert (meters.Cpu().watts, meters.Cpu().origin) == (10.0, "default, no data for Abacus")
     assert meters.Cpu(3).watts == 3
     with pytest.raises(ParameterError, match=r"^The 'watts' parameter of Cpu must be a number > 0\. Got 0"):
         meters.Cpu(0)

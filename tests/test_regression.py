@@ -137,8 +137,8 @@ def test_arrays_of_numbers_are_a_stream_of_numbers():
     with pytest.raises(DataError) as error:
         streams.from_arrays(X, whole)
     assert str(error.value) == (
-        "The target 'y' of from_arrays has more than 100 different whole numbers: set task='regression' if they "
-        "are quantities, task='classification' if they are classes."
+        "The target 'y' of from_arrays has more than 100 different whole numbers. Set task='regression' if they "
+        "are quantities, or task='classification' if they are classes."
     )
     assert streams.from_arrays(X, whole, task="regression").schema.numeric
     assert streams.from_arrays(X, whole, task="classification").schema.n_classes == 300
@@ -267,14 +267,14 @@ def test_a_file_whose_target_is_a_number(tmp_path):
     assert np.array_equal(y, X[:, 0].round(3))
     whole = table(tmp_path, lambda X: (1000 * X[:, 0]).astype(int))
     with pytest.raises(
-        DataError, match="set task='regression' if these are quantities, task='classification'"
+        DataError, match="set task='regression' if the values are quantities, or task='classification'"
     ):
         streams.read(whole)
     assert streams.read(whole, task="regression").schema.numeric
     assert not streams.read(whole, task="classification").schema.numeric
     assert streams.read(whole, numeric=["t"]).schema.numeric
     assert not streams.read(table(tmp_path, lambda X: (3 * X[:, 0]).astype(int))).schema.numeric
-    with pytest.raises(DataError, match="the 't' column must have a value: it is the target"):
+    with pytest.raises(DataError, match="the 't' column must have a value, because it is the target"):
         streams.read(table(tmp_path, lambda X: ["", *X[1:, 0]]), task="regression", on_bad_row="raise").draw(
             5
         )
@@ -294,7 +294,7 @@ def test_rows_with_names_and_pairs():
     run = evaluate(Heros(SMALL, k=2, seed=1), stream, progress=False)
     assert run.r2 > 0.9
     bad = streams.from_iter([({"a": 1}, 1.0), ({"a": 2}, None)], task="regression", on_bad_row="raise")
-    with pytest.raises(DataError, match="must have a value: it is the target"):
+    with pytest.raises(DataError, match="must have a value, because it is the target"):
         bad.draw(2), bad.draw(1)
 
 
@@ -328,7 +328,7 @@ def test_a_number_among_the_features_becomes_the_target():
     assert np.array_equal(X, whole[:, 1:])
     stream.restart()
     assert np.array_equal(np.concatenate([stream.draw(20)[1], stream.take(30).draw(30)[1]]), y)
-    with pytest.raises(ParameterError, match="must be a numeric feature, one of salary"):
+    with pytest.raises(ParameterError, match="must be one of the numeric features salary"):
         streams.Agrawal().with_target("car")
 
 

@@ -78,7 +78,7 @@ def test_it_is_saved_and_comes_back(tmp_path):
         ([-np.inf, 1.0], "The target of row 0 must be a finite number, at most 1e+100. Got -inf instead."),
         ([1.0, 1e200], "The target of row 1 must be a finite number, at most 1e+100. Got 1e+200 instead."),
         ([1.0], "y must have one target per instance (2). Got shape (1,) instead."),
-        (["a", "b"], "y must be an array of numbers. Got <U1 instead."),
+        (["a", "b"], "y must be an array of numbers. Got an array of <U1 instead."),
         (
             np.ma.array([1.0, 2.0], mask=[0, 1]),
             "y must have a target for every instance. Got masked values instead.",

@@ -249,7 +249,7 @@ def test_a_score_in_python_is_kept_with_its_model(tmp_path):
         assert np.array_equal(block.probabilities, expected.probabilities)
         assert np.array_equal(twin.scores, model.scores)
     with pytest.raises(
-        HerosError, match=r"The score .*InPython is not part of HEROS: pass the object as score="
+        HerosError, match=r"The score .*InPython is not a class of HEROS. Pass the object as score="
     ):
         Heros.load(tmp_path / "model.heros")
 
@@ -323,7 +323,7 @@ def test_a_score_in_python_without_a_state_is_not_written_to_a_file(tmp_path):
     model = model_with(Says(Wrong(np.zeros(8))))
     with pytest.raises(
         HerosError,
-        match=r"The score Says\(\) cannot be saved: the object from its bind\(\) must have state\(\)",
+        match=r"The score Says\(\) cannot be saved, because the object returned by its bind\(\) lacks state\(\)",
     ):
         model.save(tmp_path / "model.heros")
     assert not list(tmp_path.iterdir())

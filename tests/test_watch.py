@@ -65,7 +65,9 @@ def test_every_policy_watch_and_answer_equals_a_plain_loop(policy, watch, answer
         schema=drifting(1).schema,
     )  # fmt: skip
     if watch == "trained" and not isinstance(chooser, EXPLORING):
-        with pytest.raises(ParameterError, match=r"it never explores, so idle models would not be evaluated"):
+        with pytest.raises(
+            ParameterError, match=r"this policy never explores and idle models would not be evaluated"
+        ):
             made(watch=watch)
         watch = 8
     model = made(watch=watch)
@@ -254,7 +256,7 @@ def test_a_policy_that_never_explores_must_evaluate_idle_models(policy):
     X, y = data(900)
     pool = pools.MLP([{"hidden": 4}, {"hidden": 16}, {"hidden": 64}])
     settings = {"warmup": 100, "seed": 1, "schema": drifting(1).schema}
-    rule = r"'all' or a whole number, e\.g\. 8, with .*: it never explores, .* Got 'trained' instead\.$"
+    rule = r"'all' or a whole number, e\.g\. 8, with .*, because this policy never explores .* Got 'trained' instead\.$"
     with pytest.raises(ParameterError, match=rule):
         Heros(pool, policy, 1, watch="trained", **settings)
     model = Heros(pool, policies.Cand(), 1, watch="trained", **settings)
@@ -346,7 +348,7 @@ def test_a_model_set_aside_is_not_paid_for_whoever_looks():
     runs = []
     for size in (1, 200):
         model = Heros(pool, policies.Random(), 1, **settings)
-        with pytest.warns(RuntimeWarning, match="the model is excluded"):
+        with pytest.warns(RuntimeWarning, match="The model is excluded"):
             blocks = [model.test_then_train(X[s : s + size], y[s : s + size]) for s in range(0, 200, size)]
         runs.append((np.concatenate([b.chosen for b in blocks]), model.trained, model.scores, model.diverged))
     for one, other in zip(*runs, strict=True):
@@ -425,7 +427,7 @@ def test_looks_are_counted_where_all_look():
     X, y = data(50)
     model = Heros(SMALL, k=3, seed=1, schema=drifting(1).schema).learn(X, y)
     assert model.evaluated.tolist() == [50] * SMALL.n_models
-    with pytest.raises(HerosError, match="has not learnt yet"):
+    with pytest.raises(HerosError, match="has not been trained yet"):
         _ = Heros(SMALL).evaluated
 
 

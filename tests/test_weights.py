@@ -162,16 +162,16 @@ def test_what_will_not_do_is_refused():
         Heros(class_weight="even")
     with pytest.raises(ParameterError, match="'class_weight' parameter of Heros must be"):
         Heros(class_weight={"a": -1})
-    with pytest.raises(ParameterError, match="must be None, since the target is a number"):
+    with pytest.raises(ParameterError, match="must be None, because the target is a number"):
         Heros(POOLS["linear"], task=Regression(), class_weight="balanced")
-    with pytest.raises(ParameterError, match="must be None, since the target is a number"):
+    with pytest.raises(ParameterError, match="must be None, because the target is a number"):
         Heros(POOLS["linear"], class_weight="balanced", schema=streams.Friedman().schema)
     model = fresh(POOLS["linear"])
     for weights, text in (
         ([1.0], r"one weight per instance \(300\). Got shape \(1,\)"),
         (np.full(300, -1.0), r"must be in \[0, 10000\]. Got \[-1.0"),
         (np.full(300, np.nan), r"must be in \[0, 10000\]"),
-        ("heavy", "sample_weight must be numbers"),
+        ("heavy", "sample_weight must be an array of numbers"),
     ):
         with pytest.raises(DataError, match=text):
             model.learn(X, Y, sample_weight=weights)
@@ -186,7 +186,7 @@ def test_what_will_not_do_is_refused():
 
     own = pools.Models([Coin()], costs=[1])
     with pytest.raises(
-        ParameterError, match=r"compiled models \(Models does not support weights\), if instances"
+        ParameterError, match=r"compiled models, because the pool Models does not support weights"
     ):
         fresh(own, class_weight="balanced")
     with pytest.raises(ParameterError, match="Models does not support weights"):
@@ -262,7 +262,7 @@ def test_weights_of_a_run_that_will_not_do_are_refused():
     table = frame(np.ones(len(Y)))
     with pytest.raises(ParameterError, match=r"one of the columns .*'counts' instead|Did you mean 'counts'"):
         evaluate(fresh(None), table, weights="count")
-    with pytest.raises(ParameterError, match="of with_weights must be a numeric feature, one of salary"):
+    with pytest.raises(ParameterError, match="of with_weights must be one of the numeric features salary"):
         evaluate(fresh(None), STREAM.take(10), weights="counts")
     with pytest.raises(DataError, match=r"weights must have one number per instance \(10\). Got 3 instead"):
         evaluate(fresh(None), STREAM.take(10), weights=[1, 2, 3])
@@ -323,7 +323,7 @@ def test_columns_that_cannot_be_weights_are_refused(tmp_path):
     ):
         with pytest.raises(ParameterError, match=text):
             streams.read(file, **said)
-    with pytest.raises(DataError, match="must have a target and a feature"):
+    with pytest.raises(DataError, match="must have a target column and a feature column"):
         streams.read(file, weights="n", ignore=["a"])
     weighed = streams.read(file, weights="n")
     with pytest.raises(
@@ -357,7 +357,7 @@ def test_a_run_with_a_column_of_weights_is_resumed_with_the_same(tmp_path):
 def test_a_weight_of_an_unknown_class_is_told(tmp_path):
     path = tmp_path / "orders.csv"
     path.write_text("size,late\n" + "".join(f"{i % 7}.5,{('yes', 'no')[i % 2]}\n" for i in range(60)))
-    said = r"The class weights name 'yess', but the classes so far are 'no', 'yes'\. Did you mean 'yes'\?"
+    said = r"The class weights include 'yess', but the classes so far are 'no', 'yes'\. Did you mean 'yes'\?"
     model = Heros(pools.Linear([{}]), k=1, seed=1, class_weight={"yess": 5, "no": 1})
     with pytest.warns(DataNotice, match=said):
         evaluate(model, streams.read(path, target="late"))
@@ -365,7 +365,7 @@ def test_a_weight_of_an_unknown_class_is_told(tmp_path):
         app, ["run", str(path), "--target", "late", "--class-weight", "yess=5,no=1", "--n", "30"]
     )
     assert told.exit_code == 0
-    assert "class weights name 'yess'" in told.stderr
+    assert "class weights include 'yess'" in told.stderr
     with warnings.catch_warnings():
         warnings.simplefilter("error", DataNotice)
         known = Heros(pools.Linear([{}]), k=1, seed=1, class_weight={"yes": 5})

@@ -25,8 +25,8 @@ FAILED = 1
 def main() -> NoReturn:
     """Run the command line.
 
-    Ctrl-C also works during imports. If the output cannot be written, an error is reported. Characters that
-    the terminal cannot show are escaped.
+    Ctrl-C also stops the command while it imports modules. If the output cannot be written, an error is
+    reported. Characters that the terminal cannot show are escaped.
     """
     for name in ("stdout", "stderr"):
         stream = getattr(sys, name)

@@ -23,7 +23,7 @@ def test_streams_lists_the_streams_with_counted_shares(tmp_path, monkeypatch):
     assert rows["rbf_m"] == ["synthetic", "1,000,000", "10", "(0+10)", "5", "30.01", "9.27"]
     assert rows["airlines"] == ["real", "–", "–", "–", "–", "–"]
     absent = "airlines, electricity, wisdm, covtype, nomao"
-    assert f"{tmp_path} yet; downloaded on first use: {absent}." in " ".join(result.stdout.split())
+    assert f"{tmp_path} yet and are downloaded on first use: {absent}." in " ".join(result.stdout.split())
 
 
 def test_streams_shows_the_first_instances_of_one():

@@ -55,7 +55,7 @@ def test_a_restart_loop_ends_when_the_record_is_written(tmp_path, pool):
     (tmp_path / "out" / "report.html").unlink()  # as after a kill right after the record was written
     again = kept(tmp_path, pool)
     assert (first.exit_code, again.exit_code) == (0, 0)
-    assert "heros: the run is finished; its record is" in again.stderr
+    assert "heros: the run is already finished; its record is" in again.stderr
     assert [line for line in again.stdout.splitlines() if "AUROC" in line] == [
         line for line in first.stdout.splitlines() if "AUROC" in line
     ]
@@ -86,7 +86,7 @@ def test_the_record_of_another_run_is_still_in_the_way(tmp_path, pool):
     kept(tmp_path, pool)
     other = kept(tmp_path, pool, "--window", "50")
     assert other.exit_code == 2
-    assert "already exists; pass --force to replace it" in other.stderr
+    assert "already exists. Pass --force to replace it" in other.stderr
 
 
 def test_a_stream_that_fails_does_not_cost_the_model(tmp_path, pool):
@@ -101,7 +101,7 @@ def test_a_stream_that_fails_does_not_cost_the_model(tmp_path, pool):
     assert "line 5002: the 'a' column must be a number" in said.stderr
     learnt = Heros.load(model).instances
     assert learnt >= 4000
-    assert f"the model learnt from {learnt:,} instances: {model}" in " ".join(said.stderr.split())
+    assert f"the model, trained on {learnt:,} instances, is saved to {model}" in " ".join(said.stderr.split())
 
 
 # -- standard input and output ------------------------------------------------------------------------------
@@ -151,7 +151,7 @@ def test_a_file_whose_name_is_no_text_is_run_and_recorded(tmp_path, pool):
     assert json.loads(done.stdout)["stream"]["name"] == "caf\\udce9"
     missing = program("run", os.fsencode(tmp_path) + b"/na\xefve.csv")
     assert missing.returncode == 2
-    assert missing.stderr.endswith(b"must exist. Got no such file instead.\n")
+    assert missing.stderr.endswith(b"cannot be read: there is no such file.\n")
 
 
 def test_a_name_too_long_for_a_file_is_refused_in_a_line():

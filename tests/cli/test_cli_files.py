@@ -31,8 +31,8 @@ def test_a_run_reads_a_file_as_the_options_say(place):
     arguments = ["run", str(place / "s.csv"), "--pool", str(place / "pool.toml"), "--json", "--n", "2e2"]
     plain = runner.invoke(app, arguments)
     assert plain.exit_code == 0, plain.output
-    assert "heros: The column 'Order Id' is left out: 300 values in 300 rows" in plain.stderr
-    assert "(--nominal keeps it, --ignore hides this notice)" in plain.stderr
+    assert "heros: The column 'Order Id' is left out: 300 distinct values in 300 rows" in plain.stderr
+    assert "(use --nominal to keep the column, or --ignore to hide this notice)" in plain.stderr
     assert json.loads(plain.stdout)["n_instances"] == 200
     said = [
         "--ignore",
@@ -62,7 +62,7 @@ def test_a_file_without_a_header_is_read_as_told(place):
     path.write_text("".join(f"{i % 7}.5,{i % 5},{'ny'[i % 2]}\n" for i in range(100)))
     arguments = ["run", str(path), "--pool", str(place / "pool.toml"), "--json"]
     plain = runner.invoke(app, arguments)
-    assert "are numbers or values (pass --no-header if it is a row): '0.5', '0', 'n'" in plain.stderr
+    assert "look like values (pass --no-header if the file has no header): '0.5', '0', 'n'" in plain.stderr
     assert json.loads(plain.stdout)["n_instances"] == 99
     told = runner.invoke(app, [*arguments, "--no-header", "--target", "x3", "--save", str(place / "m.heros")])
     assert told.stderr == ""
@@ -74,7 +74,7 @@ def test_a_file_without_a_header_is_read_as_told(place):
     piped = runner.invoke(app, [*arguments[:1], "-", *arguments[2:], "--no-header"], input=path.read_bytes())
     assert json.loads(piped.stdout)["n_instances"] == 100
     queue = runner.invoke(app, ["run", "kafka://a:1/t", "--target", "y", "--no-header"])
-    assert "--no-header must be left out: it applies only to files" in queue.stderr
+    assert "--no-header must be left out, because the option applies only to files" in queue.stderr
 
 
 def test_a_run_tells_of_columns_that_number_the_rows_and_of_names_read_as_missing(place):
@@ -86,8 +86,8 @@ def test_a_run_tells_of_columns_that_number_the_rows_and_of_names_read_as_missin
     told = runner.invoke(app, arguments)
     assert told.exit_code == 0, told.output
     for option in ("--ignore number", "--ignore '\"\"'"):
-        assert f"seems to hold row numbers ({option} leaves it out)" in told.stderr
-    assert 'has words that are read as missing: "NA" in 133 rows (--columns with' in told.stderr
+        assert f"seems to hold row numbers (use {option} to ignore the column)" in told.stderr
+    assert 'has words that are read as missing: "NA" in 133 rows (to keep them as names' in told.stderr
     (place / "columns.json").write_text('{"country": ["NA", "DE"], "number": "ignore"}')
     said = [*arguments, "--ignore", '""', "--columns", str(place / "columns.json")]
     told = runner.invoke(app, [*said, "--save", str(place / "kept.heros")])
@@ -101,7 +101,7 @@ def test_a_class_that_is_a_word_for_a_missing_value_is_told(place):
     (place / "classes.csv").write_text(f"size,damage\n{rows}")
     arguments = ["run", str(place / "classes.csv"), "--pool", str(place / "pool.toml"), "--json"]
     told = runner.invoke(app, [*arguments, "--target", "damage"])
-    words = "The column 'damage' has words that are read as missing: \"None\" in 100 rows (--classes with all"
+    words = "The column 'damage' has words that are read as missing: \"None\" in 100 rows (to keep them as classes"
     assert words in told.stderr
     kept = runner.invoke(app, [*arguments, "--target", "damage", "--classes", "None,part,full"])
     assert (kept.stderr, json.loads(kept.stdout)["n_instances"]) == ("", 300)
@@ -114,7 +114,7 @@ def test_only_the_first_notices_about_a_file_are_printed(place):
     arguments = ["run", str(place / "many.csv"), "--pool", str(place / "pool.toml"), "--target", "late"]
     told = runner.invoke(app, arguments).stderr
     assert told.count("is left out") == 5
-    assert told.endswith("heros: 3 more notices; heros look shows how each column is read\n")
+    assert told.endswith("heros: 3 more notices; run heros look to see how each column is read\n")
 
 
 def test_standard_input_may_be_json_lines(place):
@@ -150,7 +150,8 @@ def test_a_target_of_numbers_is_refused_in_the_words_of_the_options(place):
     assert result.exit_code == 2
     assert "the target 'price' must hold classes. Got 200 different numbers in 200 rows" in result.stderr
     assert (
-        "set --task regression if these are quantities, --task classification if each value" in result.stderr
+        "set --task regression if the values are quantities, or --task classification if each "
+        "value" in result.stderr
     )
     assert "--target" in result.stderr
     said = ["--task", "regression", "--json", "--pool", str(place / "pool.toml")]
@@ -265,7 +266,9 @@ def test_all_words_for_nothing_are_named_at_once(place):
     rows = "".join(f"{words[i % 3] if i % 20 == 7 else f'{i % 9},5'};{'ny'[i % 9 > 4]}\n" for i in range(200))
     (place / "w.csv").write_text("price;late\n" + rows)
     said = " ".join(runner.invoke(app, ["look", str(place / "w.csv")]).output.split())
-    assert "10 bad rows with 'k.A.','unbekannt' (--missing k.A.,unbekannt reads them as missing)" in said
+    assert (
+        "10 bad rows with 'k.A.','unbekannt' (use --missing k.A.,unbekannt to read such values as missing)"
+    ) in said
 
 
 def test_a_word_for_nothing_is_met_with_the_option_that_says_so(place):
@@ -273,13 +276,16 @@ def test_a_word_for_nothing_is_met_with_the_option_that_says_so(place):
     (place / "w.csv").write_text("price;late\n" + rows)
     looked = runner.invoke(app, ["look", str(place / "w.csv")])
     said = " ".join(looked.output.split())  # the column is wrapped
-    assert "10 bad rows with 'k.A.' (--missing k.A. reads them as missing)" in said
+    assert "10 bad rows with 'k.A.' (use --missing k.A. to read such values as missing)" in said
     arguments = ["run", str(place / "w.csv"), "--pool", str(place / "pool.toml")]
-    hint = "must be a number (or list it in --nominal or --ignore, or the word in --missing). Got 'k.A.'"
+    hint = (
+        "must be a number (or list the column in --nominal or --ignore, or the value in --missing). "
+        "Got 'k.A.'"
+    )
     told = runner.invoke(app, arguments)
     assert told.exit_code == 0, told.output
     assert hint in told.stderr
-    assert "(--on-bad-row raise stops at the first)" in told.stderr
+    assert "(set --on-bad-row raise to stop at the first such row)" in told.stderr
     assert "10 bad rows were skipped, the first 3:" in told.stdout
     refused = runner.invoke(app, [*arguments, "--on-bad-row", "raise"])
     assert refused.exit_code == 2
@@ -301,16 +307,16 @@ def test_a_look_says_first_that_a_file_is_not_utf_8_and_sums_up_many_columns(pla
     assert looked.exit_code == 0, looked.output
     said = " ".join(looked.output.split())
     assert said.startswith(
-        f"{place / 'wide.csv'} is not UTF-8: it is read as cp1252 (--encoding overrides this)."
+        f"{place / 'wide.csv'} is not UTF-8 and is read as cp1252 (use --encoding to set another encoding)."
     )
     assert "The first line is skipped: the header of" in said
-    assert "60 columns: 59 numbers, 1 target; 0 with missing values." in said
-    assert "(--all shows all columns)" in said
+    assert "60 columns: 59 numbers, 1 target. Columns with missing values: 0." in said
+    assert "(use --all to show all columns)" in said
     assert "Größe 30" not in said
     assert "Größe 30" in runner.invoke(app, ["look", str(place / "wide.csv"), "--all"]).output
     ran = runner.invoke(app, ["run", str(place / "wide.csv"), "--pool", str(place / "pool.toml")])
     assert ran.exit_code == 0, ran.output
-    assert "is not UTF-8: it is read as cp1252" in ran.stderr
+    assert "is not UTF-8 and is read as cp1252" in ran.stderr
 
 
 def test_a_number_that_stands_for_nothing_does_so_in_what_is_predicted(place):
@@ -362,6 +368,6 @@ def test_an_example_is_written_once_and_is_the_stream_of_that_name(tmp_path, mon
     (tmp_path / "deliveries.csv").write_text("spoilt")
     again = runner.invoke(app, ["example", "deliveries"])
     assert (again.exit_code, (tmp_path / "deliveries.csv").read_text()) == (2, "spoilt")
-    assert "The file deliveries.csv already exists; pass --force to replace it" in again.stderr
+    assert "The file deliveries.csv already exists. Pass --force to replace it" in again.stderr
     assert runner.invoke(app, ["example", "deliveries", "--force"]).exit_code == 0
     assert (tmp_path / "deliveries.csv").read_text().count("\n") == 6001

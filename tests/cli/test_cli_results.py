@@ -84,7 +84,7 @@ def test_a_model_is_saved_and_predicts_a_file_without_targets(tmp_path, table, p
     new = tmp_path / "new.csv"
     new.write_text("colour,age,note\nred,20,a\npink,,b\ngreen,70,c\n")
     result = runner.invoke(app, ["predict", str(saved), str(new)])
-    assert "values unknown to the model count as missing: 1 of 'colour'" in result.stderr
+    assert "values that the model does not know are treated as missing: 1 in 'colour'" in result.stderr
     rows = list(csv.DictReader(io.StringIO(result.stdout)))
     model = Heros.load(saved)
     given = [{"colour": "red", "age": 20}, {"colour": "pink"}, {"colour": "green", "age": 70}]
@@ -95,15 +95,15 @@ def test_a_model_is_saved_and_predicts_a_file_without_targets(tmp_path, table, p
     out = tmp_path / "out.parquet"
     assert "3 predictions" in ok("predict", saved, new, "--out", out)
     assert pq.read_table(out)["predicted"].to_pylist() == [row["predicted"] for row in rows]
-    assert "already exists; pass --force" in refused("predict", saved, new, "--out", out)
+    assert "already exists. Pass --force" in refused("predict", saved, new, "--out", out)
     ok("predict", saved, new, "--out", out, "--force")
     (tmp_path / "other.csv").write_text("Age,Colour\n18,red\n")
-    assert "must have some of the features 'age', 'colour'" in refused(
+    assert "must have at least one of the features 'age', 'colour'" in refused(
         "predict", saved, tmp_path / "other.csv"
     )
     (tmp_path / "less.csv").write_text("age\n18\n")
     result = runner.invoke(app, ["predict", str(saved), str(tmp_path / "less.csv")])
-    assert "has no column 'colour'" in result.stderr
+    assert "lacks columns of the model, whose values are treated as missing: 'colour'" in result.stderr
 
 
 def test_a_row_that_cannot_be_read_has_no_prediction_but_its_place(tmp_path, table, pool):
@@ -118,7 +118,7 @@ def test_a_row_that_cannot_be_read_has_no_prediction_but_its_place(tmp_path, tab
     assert rows[1]["p_no"] == ""
     assert {**rows[0], "id": ""} == {**rows[4], "id": ""}
     assert (
-        f"heros: 3 rows have no prediction; the first: {bad}, line 3: the 'age' column must be a number"
+        f"heros: 3 rows have no prediction. The first error: {bad}, line 3: the 'age' column must be a number"
         in (result.stderr)
     )
     out = tmp_path / "out.parquet"
@@ -144,7 +144,7 @@ def test_a_checkpoint_predicts(tmp_path, table, pool):
         ("--out", "small.toml/out", "cannot be written: Not a directory."),
         ("--predictions", "small.toml/out.csv", "cannot be written: Not a directory."),
         ("--predictions", "out.txt", "a file whose name ends in one of .csv, .parquet"),
-        ("--save", "small.toml", "already exists; pass --force to replace it"),
+        ("--save", "small.toml", "already exists. Pass --force to replace it"),
     ],
 )
 def test_a_place_that_cannot_be_written_is_refused_before_anything_is_learnt(
@@ -219,7 +219,9 @@ def test_classes_have_weights_on_the_command_line(table, pool, tmp_path):
         saved = tmp_path / f"{text}.heros"
         ok("run", table, "--pool", pool, "--class-weight", text, "--save", saved)
         assert Heros.load(saved).class_weight == expected
-    assert "balanced, or weights by class like yes=5,no=1" in refused("run", table, "--class-weight", "yes")
+    assert "balanced, or one weight per class, such as yes=5,no=1" in refused(
+        "run", table, "--class-weight", "yes"
+    )
 
 
 def test_compare_spreads_over_seeds_as_the_report_does(pool, tmp_path):

@@ -59,7 +59,7 @@ def test_run_prints_the_bill_and_writes_a_record_and_a_report(tmp_path, pool):
     assert "<svg" in (out / "report.html").read_text()
     result = runner.invoke(app, ["run", "agr_a", "--n", "10", "--pool", pool, "--out", str(out)])
     assert result.exit_code == 2
-    assert "already exists; pass --force to replace it" in result.stderr
+    assert "already exists. Pass --force to replace it" in result.stderr
     ok("run", "agr_a", "--n", "10", "--pool", pool, "--out", str(out), "--force")
     assert records.read(place).n_instances == 10
 
@@ -86,7 +86,7 @@ def test_run_names_its_target_and_every_file_that_it_writes(tmp_path, monkeypatc
     words = ["run", "rows.csv", "--save", "models/late.heros", "--predictions", "p.csv", "--out", "runs"]
     result = runner.invoke(app, words)
     assert result.exit_code == 0, result.output
-    assert "heros: The target is the column 'late' (--target names another column)." in result.stderr
+    assert "heros: The target is the column 'late' (use --target to choose another column)." in result.stderr
     assert result.stdout.startswith("rows/default/seed1\n")
     files = {
         "model": "models/late.heros",
@@ -178,7 +178,9 @@ def test_too_many_bad_rows_end_a_run_with_everything_written(tmp_path, pool, kin
     result = runner.invoke(app, arguments, input=text if kind == "stdin" else None)
     assert result.exit_code == 1, result.output
     assert "The run ends early: " in result.stderr
-    assert "must have at most one bad row in 20. Got 32 in 633 rows, the first: " in result.stderr
+    assert (
+        "must have at most one bad row in 20 rows. Got 32 bad rows in 633 rows. The first bad row: "
+    ) in result.stderr
     assert "32 bad rows were skipped, the first 3:" in result.stdout
     assert "601 (" in result.stdout  # the number of instances
     assert Heros.load(saved).instances == 601
@@ -198,7 +200,7 @@ def test_compare_tells_of_bad_rows(tmp_path, pool):
         assert result.exit_code == code, result.output
         assert "bad rows were skipped, the first 3:" in result.stdout
         assert "DataNotice" not in result.stderr
-    assert "has too many bad rows; the runs stopped early" in result.stderr
+    assert "the runs stopped early, because" in result.stderr
 
 
 def test_compare_ranks_policies_and_shows_the_saving(tmp_path, pool):
@@ -218,7 +220,7 @@ def test_compare_ranks_policies_and_shows_the_saving(tmp_path, pool):
         energy.get(name, []).append(kwh)
     assert rows[1]["saving"] == pytest.approx(1 - sum(energy["cheapest"]) / sum(energy["everything"]))
     refused = runner.invoke(app, [*arguments, *policies])
-    assert (refused.exit_code, "pass --force or --resume" in refused.stderr) == (2, True)
+    assert (refused.exit_code, "Pass --force to replace it, or --resume" in refused.stderr) == (2, True)
     again = json.loads(ok(*arguments, *policies, "--resume", "--json"))
     assert again == rows  # no run was repeated: the CPU seconds are identical
     longer = runner.invoke(app, [*arguments, *policies, "--resume", "--n", "5000"])
@@ -247,7 +249,7 @@ def test_compare_shows_the_default_two_budgets_and_the_baselines(tmp_path, more)
 def test_compare_refuses_a_budget_with_policies():
     refused = runner.invoke(app, ["compare", "agr_a", "--n", "300", "--policy", "cand", "--budget", "9 us"])
     assert refused.exit_code == 2
-    assert "must be given without --policy" in refused.stderr
+    assert "must be left out if --policy is given" in refused.stderr
 
 
 def test_compare_has_co2e_only_where_an_intensity_is_stated(pool):
@@ -268,13 +270,13 @@ def test_compare_in_processes_gives_what_one_process_gives(pool):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["run", "nope"], "STREAM must be a file, - or one of agr_a"),
-        (["run", "nope.csv"], "The file nope.csv must exist"),
+        (["run", "nope"], "STREAM must be a file, - for standard input, or one of agr_a"),
+        (["run", "nope.csv"], "The file nope.csv cannot be read: there is no such file"),
         (
             ["run", "agr_a", "--n", "9", "--k", "51"],
             "--k must be a whole number in [1, 14]",
         ),
-        (["run", "agr_a", "--policy", "budget"], "must be written budget:BUDGET. Got 'budget' instead."),
+        (["run", "agr_a", "--policy", "budget"], "must be written as budget:BUDGET. Got 'budget' instead."),
         (
             ["run", "agr_a", "--policy", "zeta:2"],
             "The 'zeta' parameter of Zeta must be in [0, 1]. Got 2.0 instead.",
@@ -284,12 +286,15 @@ def test_compare_in_processes_gives_what_one_process_gives(pool):
         (["run", "agr_q"], "Did you mean 'agr_"),
         (["run", "agr_a", "--pool", "tree"], "Did you mean 'trees'?"),
         (["run", "agr_a", "--measure", "accuracie"], "Did you mean 'accuracy'?"),
-        (["run", "agr_a", "--ignore", "age"], "heros: --ignore must be left out, because agr_a defines it"),
+        (
+            ["run", "agr_a", "--ignore", "age"],
+            "heros: --ignore must be left out, because agr_a is a named stream",
+        ),
         (["run", "agr_a", "--pool", "jungle"], "trees or a .toml file. Got 'jungle' instead."),
         (["run", "agr_a", "--pool", "no.toml"], "The pool file no.toml must be readable TOML"),
         (
             ["run", "agr_a", "--target", "x"],
-            "heros: --target must be left out, because agr_a defines it",
+            "heros: --target must be left out, because agr_a is a named stream",
         ),
         (
             ["run", "agr_a", "--meter", "sundial"],
@@ -298,7 +303,7 @@ def test_compare_in_processes_gives_what_one_process_gives(pool):
         (["run", "agr_a", "--country", "XXX"], "--country must be one of AUS"),
         (["run", "agr_a", "--meter", "rapl", "--watts", "3"], "left out unless the meter is cpu"),
         (["compare", "-"], "standard input can be read only once"),
-        (["compare", "agr_a", "--meter", "rapl", "--jobs", "2"], "which measures the whole machine"),
+        (["compare", "agr_a", "--meter", "rapl", "--jobs", "2"], "this meter measures the whole machine"),
         (["compare", "agr_a", "--resume"], "used with --out"),
         (["report", "nowhere"], "The directory nowhere does not exist"),
     ],
@@ -454,7 +459,10 @@ def test_run_learns_by_the_grid_and_says_at_which_intensity(tmp_path, pool):
     told = " ".join(ok(*some).split())  # long paths are wrapped
     assert re.search(r"g at 25[01] g/kWh \(.*grid.csv, by time\)", told)
     for wrong, said in (
-        (("--country", "DEU"), "--country must be left out, because --carbon sets the intensity. Got 'DEU'"),
+        (
+            ("--country", "DEU"),
+            "--country must be left out, because --carbon sets the carbon intensity. Got 'DEU'",
+        ),
         (("--carbon-delay", "soon"), "--carbon-delay must be a time, e.g. '6h' or '30min'"),
         (("--carbon", "none.csv"), "--carbon must be a file or URL with a time"),
     ):

@@ -55,4 +55,4 @@ def blocks(page: str) -> list[Block]:
 def comparable(output: str) -> str:
     """Return output without the parts that differ between runs and machines: numbers, processor, widths."""
     text = re.sub(r"\d[\d,.]*(?:e-?\d+)?", "#", " ".join(output.split()))
-    return re.sub(r"no figure for (?:[^()]|\([^()]*\))*\)", "no figure for it)", re.sub("─+", "─", text))
+    return re.sub(r"no data for (?:[^()]|\([^()]*\))*\)", "no data for it)", re.sub("─+", "─", text))

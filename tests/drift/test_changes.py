@@ -59,7 +59,7 @@ def test_the_beginning_of_a_small_change_is_estimated_from_all_losses():
     assert abs(change.before - 0.2) < 0.03
     assert abs(change.after - 0.3) < 0.05
     assert abs(change.since - 5000) <= 300 < 5000 - noted.since
-    assert f"it began between {noted.since:,} and {noted.at:,}" in str(noted)
+    assert f"the change began between {noted.since:,} and {noted.at:,}" in str(noted)
     [bounded] = errors_of(
         evaluate(Heros(pools.Hoeffding([{}]), k=1, seed=1), (X, y), progress=False, exact=False).changes
     )

@@ -165,7 +165,7 @@ def test_what_is_no_number_is_refused_and_changes_nothing(kind):
             detector.update(bad)
     with pytest.raises(DataError, match=r"Value 2 of a detector must be a finite number\. Got nan instead\."):
         detector.update_many([1, 2, np.nan])
-    with pytest.raises(DataError, match=r"values must be an array of numbers \(n,\)\. Got list instead\."):
+    with pytest.raises(DataError, match=r"values must be a 1-d array of numbers\. Got list instead\."):
         detector.update_many([[1, 2]])
     assert detector.width == 0
 

@@ -105,14 +105,14 @@ def test_what_does_not_fit_is_refused():
         match=r"x must be one or several instances with 3 features each\. Got an array of shape \(2, 2\) instead\.",
     ):
         monitor.update([[1, 2], [3, 4]])
-    with pytest.raises(DataError, match=r"predictions must be one row of 2 per instance \(1\)\."):
+    with pytest.raises(DataError, match=r"predictions must be one row of 2 values per instance \(1\)\."):
         monitor.update([1, 2, 0], [[0.1, 0.2, 0.7]])
     with pytest.raises(
         ParameterError, match=r"The 'window' parameter of Monitor must be a whole number in \[50,"
     ):
         Monitor(SCHEMA, window=3)
     with pytest.raises(
-        DataError, match=r"The state of a Monitor must have an array 'inputs_usual' \(n, 3\)\."
+        DataError, match=r"The state of a Monitor must have an array 'inputs_usual' of shape \(n, 3\)\."
     ):
         monitor.restore({"seen": np.array([1])})
     with pytest.raises(ParameterError, match="The 'schema' parameter of Monitor must be a"):
@@ -169,12 +169,20 @@ def test_the_figures_of_a_change_differ_visibly():
     ("x", "predictions", "said"),
     [
         ([[40, np.inf, 0]], None, r"The feature 'size' \(row 0\) must be finite, or NaN .* Got inf instead"),
-        ([[40, 1, 0], [40, 1, 3]], None, r"The feature 'colour' \(row 1\) .* in \[0, 2\], .* Got 3 instead"),
+        (
+            [[40, 1, 0], [40, 1, 3]],
+            None,
+            r"The feature 'colour' \(row 1\) .* in \[0, 2\]\), .* Got 3 instead",
+        ),
         ([40, 1, -1], None, r"The feature 'colour' \(row 0\) must be a code of a value.* Got -1 instead"),
         ([40, 1, 0.5], None, r"The feature 'colour' \(row 0\) must be a code of a value.* Got 0.5 instead"),
-        ([["old", 1, 0]], None, "x must hold numbers: could not convert string to float: 'old'"),
+        ([["old", 1, 0]], None, "x must hold numbers. The error was: could not convert string to float"),
         ([40, 1, 0], [0.5, np.inf], r"The prediction of 'yes' \(row 0\) must be finite. Got inf instead"),
-        ([40, 1, 0], {"no": 1.0}, "predictions must have all classes. Got none for 'yes'"),
+        (
+            [40, 1, 0],
+            {"no": 1.0},
+            "predictions must have a probability for each class. The class 'yes' is missing",
+        ),
         ([40, 1, 0], ["a", "b"], "predictions must hold numbers"),
     ],
 )

@@ -126,7 +126,8 @@ def test_sets_with_late_labels():
 def test_what_is_not_asked_for_is_refused():
     model = Heros(POOL, k=4, seed=1, schema=streams.LED().schema)
     with pytest.raises(
-        HerosError, match=r"There are no prediction sets: create Heros\(task=Classification\(level=0\.9\)\)\."
+        HerosError,
+        match=r"This Heros has no prediction sets\. Create it with Heros\(task=Classification\(level=0\.9\)\)\.",
     ):
         model.predict_set(streams.LED().draw(1)[0])
     for level in (0, 1, 2):

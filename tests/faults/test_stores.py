@@ -227,7 +227,7 @@ class Worker(Store):
             self.partition.save()
             assert self.partition.unsaved == 0
         else:
-            with pytest.raises(HerosError, match=r"must have learnt all its rows"):
+            with pytest.raises(HerosError, match="cannot be saved, because training on its rows failed"):
                 self.partition.save()
 
 

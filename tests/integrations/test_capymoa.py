@@ -117,7 +117,7 @@ def test_a_stream_that_ends_restarts_and_is_copied():
 def test_what_is_refused():
     regression = Schema.from_custom(["a", "target"], target="target")
     with pytest.raises(
-        ParameterError, match=r"^The 'schema' parameter of HEROS must be CapyMOA's schema of a class"
+        ParameterError, match=r"^The 'schema' parameter of HEROS must be a CapyMOA schema of a class"
     ):
         HEROS(regression)
     with pytest.raises(
@@ -160,9 +160,9 @@ def test_capymoas_evaluation_of_numbers_gives_what_ours_gives():
 
 
 def test_numbers_and_classes_are_told_apart():
-    with pytest.raises(ParameterError, match="must be CapyMOA's schema of a classification task"):
+    with pytest.raises(ParameterError, match="must be a CapyMOA schema of a classification task"):
         HEROS(numbers().get_schema())
-    with pytest.raises(ParameterError, match="must be CapyMOA's schema of a regression task"):
+    with pytest.raises(ParameterError, match="must be a CapyMOA schema of a regression task"):
         HEROSRegressor(SEA().get_schema())
 
 

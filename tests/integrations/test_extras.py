@@ -24,7 +24,7 @@ def run(code):
 def test_a_missing_library_gives_the_install_command(library):
     said = run(BLOCK.format(library=library)).stderr.splitlines()[-1]
     start = f"heros.MissingExtra: heros.integrations.{library} needs packages that are not installed "
-    assert said.startswith(f"{start}(extra '{library}'): pip install '")
+    assert said.startswith(f"{start}(extra '{library}'). Install them with: pip install '")
     package = {"sklearn": "scikit-learn"}.get(library, library)
     assert f"'{package}>=" in said  # the packages themselves, so that this also works in a clone
 

@@ -136,7 +136,7 @@ def test_parts_of_ones_own_are_brought_along(tmp_path):
 
 
 def test_wrong_models_are_refused(tmp_path):
-    with pytest.raises(ParameterError, match=r"^The 'model' parameter of save_model must be a Heros \(for an estimator, its heros_\)"):  # fmt: skip
+    with pytest.raises(ParameterError, match=r"^The 'model' parameter of save_model must be a Heros \(the heros_ of an estimator\)"):  # fmt: skip
         heros.mlflow.save_model(HerosClassifier(), tmp_path / "model")
     with pytest.raises(ParameterError, match=r"must be 'predict' or 'predict_proba'. Got 'learn' instead"):
         heros.mlflow.save_model(Heros(), tmp_path / "model", pyfunc_predict_fn="learn")

@@ -56,6 +56,7 @@ def test_river_checks(check):
     check(HerosClassifier())
 
 
+@pytest.mark.long
 def test_river_checks_with_trees_and_a_seed():
     checks.check_estimator(HerosClassifier(TREES, policies.Cheapest(), k=1, seed=1))
 
@@ -81,7 +82,7 @@ def test_a_regressor_says_what_the_core_says_one_or_many_at_a_time():
     assert np.array_equal(many.predict_many(frame), core.predict(X))
     low, high = one.predict_interval_one(asked)
     assert low < core.predict(X[7]) < high
-    with pytest.raises(DataError, match="must have a value: it is the target"):
+    with pytest.raises(DataError, match="must have a value, because it is the target"):
         one.learn_one(asked, float("nan"))
     with pytest.raises(DataError, match="must be a finite number"):
         one.learn_one(asked, float("inf"))

@@ -114,7 +114,9 @@ def test_missing_numbers():
 
 def test_sparse_data_are_refused():
     for X in (sparse.csr_array(np.eye(4)), sparse.coo_matrix(np.eye(4))):
-        with pytest.raises(TypeError, match=r"dense data is required\. Use sparse_output=False"):
+        with pytest.raises(
+            TypeError, match=r"dense data is required\. Use OneHotEncoder\(sparse_output=False\)"
+        ):
             HerosClassifier(SMALL).fit(X, [0, 1, 0, 1])
 
 
@@ -126,7 +128,7 @@ def test_columns_must_be_those_of_the_first_frame():
     with pytest.raises(ValueError, match="yet now missing"):
         model.predict(table[["size", "colour"]])
     unnamed = HerosClassifier(SMALL, random_state=1).fit(table.set_axis(range(4), axis="columns"), y)
-    text = r"^X must be a data frame, like the one in fit: the columns \['1', '2', '3'\] are not numeric\. Got an array instead\.$"
+    text = r"^X must be a data frame as in fit, because the columns \['1', '2', '3'\] are not numeric\. Got an array instead\.$"
     with pytest.raises(DataError, match=text):
         unnamed.predict(np.zeros((1, 4)))
 
@@ -342,7 +344,7 @@ def test_a_model_from_a_file_is_of_its_kind(tmp_path):
     Heros(SMALL, watch="trained", burst=7, class_weight="balanced", seed=3).learn(
         pd.DataFrame({"a": range(9)}), [0, 1, 1] * 3
     ).save(tmp_path / "model.heros")
-    with pytest.raises(DataError, match=r"must hold a fitted HerosRegressor\. Got Classification"):
+    with pytest.raises(DataError, match=r"must hold a fitted HerosRegressor\. Got a Classification model"):
         HerosRegressor.load(tmp_path / "model.heros")
     model = HerosClassifier.load(tmp_path / "model.heros")
     assert (model.burst, model.class_weight, model.random_state, model.classes_.tolist()) == (

@@ -106,7 +106,7 @@ class TestEvery:
 
     def test_is_merged_with_its_like_only(self, measure):
         other = Confusion() if measure.name != "kappa" else F1()
-        with pytest.raises(ParameterError, match=f"must be a measure of the kind {type(measure).__name__}"):
+        with pytest.raises(ParameterError, match=f"must be a measure of type {type(measure).__name__}"):
             measure.fresh().merge(other)
 
     def test_refuses_what_is_no_prediction(self, measure):
@@ -123,7 +123,8 @@ def test_an_exact_one_takes_in_no_histogram_but_the_reverse():
     running.merge(updated(Auroc(), two))
     assert running.value == updated(Auroc(exact=False), one, two).value
     with pytest.raises(
-        ParameterError, match=r"must be an exact measure, like this one\. Got Auroc\(exact=False\)"
+        ParameterError,
+        match=r"must be an exact measure, because this measure is exact\. Got Auroc\(exact=False\)",
     ):
         Auroc().merge(running)
 

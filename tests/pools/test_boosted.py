@@ -154,7 +154,7 @@ def test_a_state_comes_back_bit_for_bit():
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: pools.Boosted([]), "The 'configurations' parameter of Boosted must be at least one model. Got [] instead."),
+        (lambda: pools.Boosted([]), "The 'configurations' parameter of Boosted must be a list of at least one model. Got [] instead."),
         (lambda: pools.Boosted([{"rounds": 0}]), "The 'rounds' parameter of Boosted must be a whole number in [1, 1000]. Got 0 instead."),
         (lambda: pools.Boosted([{"learning_rate": 0}]), "The 'learning_rate' parameter of Boosted must be in (0, 1]. Got 0 instead."),
         (lambda: pools.Boosted([{"split_confidence": 1}]), "The 'split_confidence' parameter of Boosted must be in (0, 1). Got 1 instead."),

@@ -28,7 +28,7 @@ def one_tree(n=4000):
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: pools.Forest([]), "The 'configurations' parameter of Forest must be at least one model. Got [] instead."),
+        (lambda: pools.Forest([]), "The 'configurations' parameter of Forest must be a list of at least one model. Got [] instead."),
         (lambda: pools.Forest([{"size": 1}]), "The 'configurations' parameter of Forest must be mappings with keys among ['trees', 'features', 'subspace', 'bagging', 'grace_period', 'split_confidence', 'tie_threshold', 'random_cuts', 'warning', 'drift', 'max_bytes']. Got ['size'] instead."),
         (lambda: pools.Forest([{"trees": 0}]), "The 'trees' parameter of Forest must be a whole number in [1, 1000]. Got 0 instead."),
         (lambda: pools.Forest([{"features": 0.0}]), "The 'features' parameter of Forest must be in (0, 1]. Got 0.0 instead."),
@@ -40,7 +40,7 @@ def one_tree(n=4000):
         (lambda: pools.Forest([{"drift": 2}]), "The 'drift' parameter of Forest must be in (0, 1] or None. Got 2 instead."),
         (lambda: pools.Forest([{}], costs="bytes"), "The 'costs' parameter of Forest must be 'trees', 'measured' or numbers. Got 'bytes' instead."),
         (lambda: pools.Forest([{}, {}], costs=[1]), "The 'costs' parameter of Forest must be one number per model (2). Got [1] instead."),
-        (lambda: alone({"max_bytes": 1000}, schema=agrawal(1).schema), "The 'max_bytes' parameter of Forest must be at least 1440 with 9 features and 2 classes. Got 1000 instead."),
+        (lambda: alone({"max_bytes": 1000}, schema=agrawal(1).schema), "The 'max_bytes' parameter of Forest must be at least 1440 for 9 features and 2 classes. Got 1000 instead."),
     ],
 )  # fmt: skip
 def test_parameter_errors(make, message):

@@ -59,7 +59,7 @@ def test_splits_on_change_follow_a_drift_where_bounds_do_not():
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: pools.Hoeffding([]), "The 'configurations' parameter of Hoeffding must be at least one model. Got [] instead."),
+        (lambda: pools.Hoeffding([]), "The 'configurations' parameter of Hoeffding must be a list of at least one model. Got [] instead."),
         (lambda: pools.Hoeffding([{"size": 1}]), "The 'configurations' parameter of Hoeffding must be mappings with keys among ['max_bytes', 'grace_period', 'split_confidence', 'tie_threshold', 'criterion', 'prediction', 'binary_splits', 'max_depth', 'split_on']. Got ['size'] instead."),
         (lambda: pools.Hoeffding([{"grace_period": 0}]), "The 'grace_period' parameter of Hoeffding must be a whole number in [1, 2147483647]. Got 0 instead."),
         (lambda: pools.Hoeffding([{"split_confidence": 0}]), "The 'split_confidence' parameter of Hoeffding must be in (0, 1]. Got 0 instead."),
@@ -69,7 +69,7 @@ def test_splits_on_change_follow_a_drift_where_bounds_do_not():
         (lambda: pools.Hoeffding([{"max_bytes": 0.5}]), "The 'max_bytes' parameter of Hoeffding must be a whole number in [1, 4611686018427387904]. Got 0.5 instead."),
         (lambda: pools.Hoeffding([{}], costs="size"), "The 'costs' parameter of Hoeffding must be 'max-bytes', 'bytes', 'measured' or numbers. Got 'size' instead."),
         (lambda: pools.Hoeffding([{}, {}], costs=[1]), "The 'costs' parameter of Hoeffding must be one number per model (2). Got [1] instead."),
-        (lambda: Heros(pools.Hoeffding([{"max_bytes": 30}]), k=1, schema=agrawal(1).schema), "The 'max_bytes' parameter of Hoeffding must be at least 36 with 9 features and 2 classes. Got 30 instead."),
+        (lambda: Heros(pools.Hoeffding([{"max_bytes": 30}]), k=1, schema=agrawal(1).schema), "The 'max_bytes' parameter of Hoeffding must be at least 36 for 9 features and 2 classes. Got 30 instead."),
     ],
 )  # fmt: skip
 def test_parameter_errors(make, message):

@@ -202,7 +202,7 @@ def test_who_leads_and_what_a_setting_is_worth():
 @pytest.mark.parametrize(
     ("make", "text"),
     [
-        (pools.Join, "The 'pools' parameter of Join must be at least one pool. Got [] instead."),
+        (pools.Join, "The 'pools' parameter of Join must be one or more pools. Got [] instead."),
         (lambda: pools.Join("mlp"), "must be pools, e.g. heros.pools.MLPGrid(). Got 'mlp' instead."),
         (lambda: pools.Join(TREES, costs="bytes"), "must be 'measured' or numbers. Got 'bytes' instead."),
         (

@@ -293,7 +293,7 @@ def test_delays_are_numbers_of_labels(delay):
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: pools.LabelMemory([]), "The 'configurations' parameter of LabelMemory must be at least one model. Got [] instead."),
+        (lambda: pools.LabelMemory([]), "The 'configurations' parameter of LabelMemory must be a list of at least one model. Got [] instead."),
         (lambda: pools.LabelMemory([{"fading": 0.4}]), "The 'fading' parameter of LabelMemory must be in [0.5, 1]. Got 0.4 instead."),
         (lambda: pools.LabelMemory([{"order": 3}]), "The 'order' parameter of LabelMemory must be a whole number in [1, 2]. Got 3 instead."),
         (lambda: pools.LabelMemory([{"seasons": -1}]), "The 'seasons' parameter of LabelMemory must be a whole number in [0, 2]. Got -1 instead."),
@@ -310,5 +310,5 @@ def test_parameter_errors(make, message):
 def test_a_memory_of_labels_is_no_onnx_model(tmp_path):
     """The predictions do not depend on the instance, so there is no program to export."""
     model = alone({}, schema_of(2)).learn(nothing(5), [0, 1, 0, 1, 0])
-    with pytest.raises(ParameterError, match=r"member= chooses another\). Got 'LabelMemory' instead"):
+    with pytest.raises(ParameterError, match=r"member= selects another model\). Got 'LabelMemory' instead"):
         to_onnx(model, tmp_path / "model.onnx")

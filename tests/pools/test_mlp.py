@@ -419,7 +419,7 @@ def test_costs():
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: pools.MLP([]), "The 'configurations' parameter of MLP must be at least one model. Got [] instead."),
+        (lambda: pools.MLP([]), "The 'configurations' parameter of MLP must be a list of at least one model. Got [] instead."),
         (lambda: pools.MLP([{"hidden": 0}]), "The 'hidden' parameter of MLP must be a whole number in [1, 1048576]. Got 0 instead."),
         (lambda: pools.MLP([{"optimizer": "rms"}]), "The 'optimizer' parameter of MLP must be 'adam' or 'sgd'. Got 'rms' instead."),
         (lambda: pools.MLP([{"rate": 1}]), "The 'configurations' parameter of MLP must be mappings with keys among ['optimizer', 'learning_rate', 'hidden', 'loss']. Got ['rate'] instead."),
@@ -427,7 +427,7 @@ def test_costs():
         (lambda: pools.MLP([{}], costs=[float("nan")]), "The 'costs' parameter of MLP must be finite and non-negative, with a positive sum. Got [nan] instead."),
         (lambda: pools.MLP([{}], costs=[1, 2]), "The 'costs' parameter of MLP must be one number per model (1). Got [1, 2] instead."),
         (lambda: pools.MLP([{}], costs="price"), "The 'costs' parameter of MLP must be 'hidden', 'multiply-adds', 'measured' or numbers. Got 'price' instead."),
-        (lambda: pools.MLPGrid(hidden=[]), "The 'configurations' parameter of MLP must be at least one model. Got [] instead."),
+        (lambda: pools.MLPGrid(hidden=[]), "The 'configurations' parameter of MLP must be a list of at least one model. Got [] instead."),
     ],
 )  # fmt: skip
 def test_errors(make, message):

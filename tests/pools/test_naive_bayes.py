@@ -137,7 +137,7 @@ def test_numbers_beyond_what_any_class_holds_possible():
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: pools.NaiveBayes([]), "The 'configurations' parameter of NaiveBayes must be at least one model. Got [] instead."),
+        (lambda: pools.NaiveBayes([]), "The 'configurations' parameter of NaiveBayes must be a list of at least one model. Got [] instead."),
         (lambda: pools.NaiveBayes([{"fading": 0.4}]), "The 'fading' parameter of NaiveBayes must be in [0.5, 1]. Got 0.4 instead."),
         (lambda: pools.NaiveBayes([{"smoothing": 0}]), "The 'smoothing' parameter of NaiveBayes must be above 0. Got 0 instead."),
         (lambda: pools.NaiveBayes([{"variance_prior": -1}]), "The 'variance_prior' parameter of NaiveBayes must be a number >= 0. Got -1 instead."),

@@ -196,7 +196,7 @@ def test_growth_keeps_the_rows():
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: pools.Neighbours([]), "The 'configurations' parameter of Neighbours must be at least one model. Got [] instead."),
+        (lambda: pools.Neighbours([]), "The 'configurations' parameter of Neighbours must be a list of at least one model. Got [] instead."),
         (lambda: pools.Neighbours([{"k": 1}]), "The 'configurations' parameter of Neighbours must be mappings with keys among ['window', 'neighbours', 'weighting']. Got ['k'] instead."),
         (lambda: pools.Neighbours([{"window": 0}]), "The 'window' parameter of Neighbours must be a whole number in [1, 2147483648]. Got 0 instead."),
         (lambda: pools.Neighbours([{"neighbours": 0}]), "The 'neighbours' parameter of Neighbours must be a whole number in [1, 1048576]. Got 0 instead."),
@@ -204,7 +204,7 @@ def test_growth_keeps_the_rows():
         (lambda: pools.Neighbours([{}], max_bytes=0), "The 'max_bytes' parameter of Neighbours must be a whole number in [1, 4611686018427387904]. Got 0 instead."),
         (lambda: pools.Neighbours([{}], forget=0), "The 'forget' parameter of Neighbours must be in (0, 1] or None. Got 0 instead."),
         (lambda: pools.Neighbours([{}], costs="size"), "The 'costs' parameter of Neighbours must be 'window', 'measured' or numbers. Got 'size' instead."),
-        (lambda: Heros(pools.Neighbours([{}], max_bytes=1000), k=1, schema=numbers(1)[2]), "The 'max_bytes' parameter of Neighbours must be at least 2304 with 6 features and 3 classes. Got 1000 instead."),
+        (lambda: Heros(pools.Neighbours([{}], max_bytes=1000), k=1, schema=numbers(1)[2]), "The 'max_bytes' parameter of Neighbours must be at least 2304 for 6 features and 3 classes. Got 1000 instead."),
     ],
 )  # fmt: skip
 def test_parameter_errors(make, message):

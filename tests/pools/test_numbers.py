@@ -194,7 +194,7 @@ def test_models_of_other_libraries_learn_numbers():
 @pytest.mark.parametrize(
     ("pool", "message"),
     [
-        (pools.NaiveBayes([{}]), "The 'schema' parameter of NaiveBayes must be a schema with classes, since its models cannot predict numbers. Got a number as target instead."),
+        (pools.NaiveBayes([{}]), "The 'schema' parameter of NaiveBayes must be a schema with classes, because this pool cannot predict numbers. Got a number as target instead."),
         (pools.Hoeffding([{}]), "The 'schema' parameter of Hoeffding must be a schema with classes"),
         (pools.Forest([{}]), "The 'schema' parameter of Forest must be a schema with classes"),
     ],
@@ -210,7 +210,7 @@ def test_families_of_classes_say_so(pool, message):
     [
         (lambda: pools.MLP([{"loss": "log"}]), "The 'loss' parameter of MLP must be 'squared' or 'huber'. Got 'log' instead."),
         (lambda: pools.Linear([{"epsilon": 1}]), "The 'epsilon' parameter of Linear must be left out unless the optimizer is 'pa'. Got 1 instead."),
-        (lambda: Heros(pools.MLP([{"loss": "huber"}]), schema=Schema.of(["a"], ["no", "yes"])), "The 'loss' parameter of MLP must be left out if the target is a class, since classes use cross-entropy. Got 'huber' instead."),
+        (lambda: Heros(pools.MLP([{"loss": "huber"}]), schema=Schema.of(["a"], ["no", "yes"])), "The 'loss' parameter of MLP must be left out if the target is a class, because classes use cross-entropy. Got 'huber' instead."),
         (lambda: Heros(pools.Linear([{"optimizer": "pa"}]), schema=Schema.of(["a"], ["no", "yes"])), "The 'optimizer' parameter of Linear must be 'sgd', 'adam' or 'ftrl' if the target is a class. Got 'pa' instead."),
     ],
 )  # fmt: skip

@@ -79,7 +79,7 @@ def test_odd_numbers_and_missing_values():
 def test_settings():
     with pytest.raises(ParameterError, match=r"must be 'mean', 'linear' or 'adaptive'. Got 'median' instead"):
         pools.RegressionTrees([{"prediction": "median"}])
-    with pytest.raises(ParameterError, match=r"must be at least 96 with 1 features and a number"):
+    with pytest.raises(ParameterError, match=r"must be at least 96 for 1 features and a numeric target"):
         Heros(pools.RegressionTrees([{"max_bytes": 50}]), schema=Schema.of(["a"]))
     with pytest.raises(
         ParameterError, match=r"must be a schema with a number as target. Got classes instead"

@@ -240,7 +240,7 @@ def test_a_window_that_gets_shorter_as_the_schema_grows():
 
 def test_a_limit_that_holds_no_training_is_refused():
     with pytest.raises(
-        ParameterError, match=r"The 'max_bytes' parameter of Retrained must be at least \d+ with 1 features"
+        ParameterError, match=r"The 'max_bytes' parameter of Retrained must be at least \d+ for 1 features"
     ):
         alone(PLAIN | {"max_bytes": 200}, schema_of([0], 2))
 
@@ -294,7 +294,7 @@ def test_a_state_comes_back_bit_for_bit(cut, drift):
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: pools.Retrained([]), "The 'configurations' parameter of Retrained must be at least one model. Got [] instead."),
+        (lambda: pools.Retrained([]), "The 'configurations' parameter of Retrained must be a list of at least one model. Got [] instead."),
         (lambda: pools.Retrained([{"window": 49}]), "The 'window' parameter of Retrained must be a whole number in [50, 1073741824]. Got 49 instead."),
         (lambda: pools.Retrained([{"every": 100, "spread": 101}]), "The 'spread' parameter of Retrained must be a whole number in [1, 100]. Got 101 instead."),
         (lambda: pools.Retrained([{"trees": 0}]), "The 'trees' parameter of Retrained must be a whole number in [1, 1000]. Got 0 instead."),

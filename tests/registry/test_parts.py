@@ -83,7 +83,7 @@ def test_a_part_is_described_and_made_anew(role, kind):
 def test_a_part_of_another_role_or_of_the_users_own_is_not_made(role, kind):
     plain = described(example(kind))
     other = "score" if role != "score" else "policy"
-    with pytest.raises(DataError, match=f"^A description must name a class of HEROS for the {other}. Got "):
+    with pytest.raises(DataError, match=f"^The description of the {other} must name a class of HEROS. Got "):
         rebuilt(plain, other)
     own = type(kind.__name__, (kind,), {"__module__": __name__})  # as if the user had used our name
     assert described(own.__new__(own)) == {"own": f"{__name__}.{kind.__name__}"}
@@ -158,12 +158,12 @@ def test_a_pool_is_what_is_written(name, tmp_path):
 @pytest.mark.parametrize(
     ("text", "rule"),
     [
-        ("zeta:0.1:0.2", "written zeta:ZETA"),
-        ("zeta:0.1@", "written zeta:ZETA@EPSILON"),
-        ("zeta:0.1@0.2:0.3", "written zeta:ZETA@EPSILON"),
+        ("zeta:0.1:0.2", "written as zeta:ZETA"),
+        ("zeta:0.1@", "written as zeta:ZETA@EPSILON"),
+        ("zeta:0.1@0.2:0.3", "written as zeta:ZETA@EPSILON"),
         (
             "zeta:0.1@0.2+surprise:1:2:3:4:5:6",
-            "written zeta:ZETA@EPSILON\\+surprise:SURE:SHARE:INSIDE:STEADY:AFTER",
+            "written as zeta:ZETA@EPSILON\\+surprise:SURE:SHARE:INSIDE:STEADY:AFTER",
         ),
         ("cand+surprise:much", "a name with numbers, e.g. zeta:0.05@0.2"),
         ("zeta:much", "a name with numbers, e.g. zeta:0.05@0.2"),
@@ -199,7 +199,7 @@ def test_a_part_of_the_users_own_is_described_by_its_name_and_never_made():
     plain = described(policy)
     assert plain == {"kind": "Explore", "policy": {"own": f"{__name__}.Fair"}, "epsilon": 0.1}
     with pytest.raises(
-        HerosError, match=rf"^The policy {__name__}.Fair is not part of HEROS: pass the object as policy="
+        HerosError, match=rf"^The policy {__name__}.Fair is not a class of HEROS. Pass the object as policy="
     ):
         rebuilt(plain, "policy")
     assert rebuilt(plain, "policy", policy) is policy
@@ -232,5 +232,5 @@ def test_a_part_may_hold_a_list_of_parts(monkeypatch):
     assert rebuilt(json.loads(json.dumps(plain)), "policy").several == list(part.several)
     with_own = Several((policies.Zeta(0.1), Fair(0.5)))
     assert own_part(with_own) is with_own.several[1]
-    with pytest.raises(HerosError, match="not part of HEROS"):
+    with pytest.raises(HerosError, match="not a class of HEROS"):
         rebuilt(described(with_own), "policy")

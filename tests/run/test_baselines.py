@@ -78,5 +78,5 @@ def test_a_resumed_run_has_those_of_an_uninterrupted_one(tmp_path):
 def test_a_state_that_does_not_fit_is_refused(wrong):
     baselines = Baselines(numeric=False)
     baselines.update(np.array([0, 1, 1]))
-    with pytest.raises(DataError, match=r"^The counts of labels must"):
+    with pytest.raises(DataError, match=r"^The label counts must"):
         Baselines(numeric=False).restore(baselines.state() | wrong)

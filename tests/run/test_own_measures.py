@@ -160,7 +160,7 @@ class Made:
     ("given", "text"),
     [
         ("f1", "must be a list. Got 'f1' instead."),
-        (["f1"], "must be a measure: an object with a 'name' like 'my_cost', an 'update(y, output)' and a 'value'. Got 'f1'"),
+        (["f1"], "must be a measure: an object with a 'name' like 'my_cost', a method 'update(y, output)' and a 'value'. Got 'f1'"),
         ([measures.F1], "must be a measure: an object with a 'name'"),
         ([Made(name="My cost")], "must be a measure: an object with a 'name' like 'my_cost'"),
         ([Made(name=None)], "must be a measure"),

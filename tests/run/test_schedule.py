@@ -168,7 +168,7 @@ def test_a_wait_is_told_once_and_ends_with_the_hour(turned, tmp_path):
     queue = queue_of(turned, n=2000)
     queue.arrivals[:] = queue.end = START
     with pytest.warns(
-        WaitNotice, match="Learning waits until .*: the budget of this hour, 50 J, is spent"
+        WaitNotice, match="Training is delayed until .*: the budget of this hour, 50 J, is spent"
     ) as told:
         run = run_of(model("50 J/h"), queue, tmp_path, None)
     waits = [one for one in told if issubclass(one.category, WaitNotice)]
@@ -266,7 +266,7 @@ def test_a_disk_that_is_full_is_told_once_and_learning_goes_on(tmp_path, monkeyp
         n = schedule.allowed(100)
         clock.work(0.01 * n)
         schedule.note(n)
-    assert told == ["No space is left. If the process is killed, this hour may exceed its budget."]
+    assert told == ["No space is left. If the process is killed, the budget of this hour may be exceeded."]
 
 
 # -- the carbon intensity of the grid -----------------------------------------------------------------------
@@ -285,7 +285,7 @@ def test_a_signal_that_ends_is_told_and_learning_goes_on(tmp_path):
     assert [schedule.allowed(10) for _ in range(3)] == [10] * 3
     assert len(told) == 2
     assert (
-        "is known from 1970-01-01 00:00 UTC to 1970-01-01 02:00 UTC. Learning continues without this value."
+        "is known only from 1970-01-01 00:00 UTC to 1970-01-01 02:00 UTC. Training continues without a current"
         in told[1]
     )
     path.write_text("time,g/kWh\n7200,300\n10800,200\n")  # the next values
@@ -358,7 +358,7 @@ def test_a_url_that_never_ends_its_reply_keeps_no_thread(monkeypatch, head):
         stopped.set()
     assert not signal_of_url._thread.is_alive()
     assert time.monotonic() - began < 5
-    assert "returned no carbon intensity: No complete reply arrived within 0.5 seconds. Learning" in told[0]
+    assert "returned no carbon intensity: No complete reply arrived within 0.5 seconds. Training" in told[0]
 
 
 def test_a_reply_that_breaks_off_is_not_used():
@@ -380,10 +380,10 @@ def test_a_reply_that_breaks_off_is_not_used():
 @pytest.mark.parametrize(
     ("text", "fault"),
     [
-        ("time,grams\nyesterday,3\n", "Row 1 .* must be a time .* and a number of g CO2e per kWh"),
-        ("0,3\n3600,-1\n", "Row 2"), ("0,nan\n", "Row 1"), ("", "at least one time"), ('{"a": 1}', "a list of pairs"),
+        ("time,grams\nyesterday,3\n", "Row 1 .* must be a time .* and a carbon intensity in g CO2e per kWh"),
+        ("0,3\n3600,-1\n", "Row 2"), ("0,nan\n", "Row 1"), ("", "at least one row"), ('{"a": 1}', "a list of pairs"),
         ("[[0, 1], [2]]", "Row 2"), ("[", "CSV or JSON"), ("time,grams\n1795011763000,3\n", "seconds since 1970"),
-        ("x" * 200_000, "CSV or JSON|at least one time"), ("[" * 100_000, "CSV or JSON"),
+        ("x" * 200_000, "CSV or JSON|at least one row"), ("[" * 100_000, "CSV or JSON"),
     ],
 )  # fmt: skip
 def test_a_file_without_times_and_intensities_is_a_clear_error(tmp_path, text, fault):
@@ -448,7 +448,7 @@ def test_kill_9_gives_a_run_no_second_hour(tmp_path):
             process.kill()
         learnt.append(_learnt(tmp_path))
     with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as process:
-        assert any("Learning waits until" in line for line in process.stderr)
+        assert any("Training is delayed until" in line for line in process.stderr)
         process.kill()
     if int(time.time() // HOUR) == began:
         assert json.loads((tmp_path / "schedule.json").read_text())["spent"] == pytest.approx(1, rel=0.05)

@@ -19,6 +19,7 @@ from heros.serve.learners import OneModel  # noqa: E402
 from heros.serve.service import Service  # noqa: E402
 from serve.serving import many, model, numbers, one, rows, served  # noqa: E402
 
+TOKEN = "a token+of & length"
 SIZES = {"light": ("light", 1280, 900), "dark": ("dark", 1280, 900), "phone": ("light", 390, 844)}
 
 
@@ -33,7 +34,7 @@ def browser():
 
 @pytest.fixture(scope="module")
 def client():
-    with served(one(window=20), token="a token of length") as client:
+    with served(one(window=20), token=TOKEN) as client:
         for swapped in (False, False, True):  # a drift: large becomes small
             teach = [{"x": {"size": float(i % 7)}, "y": str((i % 7 > 3) != swapped)} for i in range(400)]
             assert client.post("/learn/batch?wait=true", json={"instances": teach}).status_code == 202
@@ -42,7 +43,7 @@ def client():
         yield client
 
 
-def opened(browser, client, how, fragment="#token=a token of length"):
+def opened(browser, client, how, fragment=f"#token={TOKEN}"):
     scheme, width, height = SIZES[how]
     page = browser.new_page(color_scheme=scheme, viewport={"width": width, "height": height})
     page.faults, page.asked = [], []
@@ -132,7 +133,7 @@ def test_without_the_token_the_page_asks_for_it(browser, client):
     page = opened(browser, client, "light", fragment="")
     page.wait_for_selector("#ask.on")
     assert page.is_hidden("#main")
-    page.fill("#token", "a token of length")
+    page.fill("#token", TOKEN)
     page.get_by_role("button", name="Show").click()
     page.wait_for_selector("#board tr")
     page.close()
@@ -212,7 +213,7 @@ def test_a_trained_model_that_has_just_been_served(browser, tmp_path):
         assert page.is_hidden("#notices")
         client.post("/learn?wait=true", json={"x": {"size": 1.0}, "y": True})
         playwright.expect(page.locator("#notices")).to_have_text(
-            "Latest notices: New class 'True' at instance 502; known: 'even', 'odd'."
+            "Latest notices: New class 'True' at instance 502. Known classes: 'even', 'odd'."
         )
         assert page.faults == []
         page.close()

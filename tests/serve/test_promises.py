@@ -260,11 +260,11 @@ def test_keys_of_another_pool_are_refused_at_the_start(tmp_path):
 def test_a_directory_of_one_model_is_not_one_of_keys(tmp_path):
     with one(store=CheckpointDirectory(tmp_path / "plain")) as service:
         teach(service, 5)
-    with pytest.raises(HerosError, match=r"must hold a model per key\. Got one model"):
+    with pytest.raises(HerosError, match=r"must hold one model per key\. Got a single model"):
         many(tmp_path / "plain" / "keys", store=CheckpointDirectory(tmp_path / "plain"))
     with many(tmp_path / "many" / "keys", store=CheckpointDirectory(tmp_path / "many")) as service:
         teach(service, 5, key=1)
-    with pytest.raises(HerosError, match=r"must hold one model\. Got a model per key"):
+    with pytest.raises(HerosError, match=r"must hold a single model\. Got one model per key"):
         one(store=CheckpointDirectory(tmp_path / "many"))
 
 
@@ -335,8 +335,19 @@ def test_another_model_file_is_refused_if_there_is_a_checkpoint(tmp_path):
     for file in (first, None):  # the service continues with the same file, or without one
         with opened(file) as service:
             assert service.history.learnt == 1
-    with pytest.raises(HerosError, match="Got another file: leave out --model"):
+    with pytest.raises(HerosError, match=r"Got another model file\. Leave out --model"):
         opened(second)
+
+
+@pytest.mark.parametrize(
+    "option", [["--epsilon", "0.1"], ["--policy", "best"], ["--level", "0.9"], ["--k", "2"]]
+)
+def test_an_option_that_contradicts_a_saved_model_is_named(option, tmp_path):
+    path = tmp_path / "m.heros"
+    Heros(pools.MLP([{}, {}]), k=1, seed=1).learn([{"a": 1.0}, {"a": 2.0}], ["n", "y"]).save(path)
+    said = CliRunner().invoke(app, ["serve", "--model", str(path), *option])
+    assert said.exit_code == 2
+    assert f"cannot change {option[0]}, which is part of the saved model." in said.stderr
 
 
 # -- limits ---------------------------------------------------------------------------------------------
@@ -530,11 +541,18 @@ def test_an_allowed_host_that_can_never_match_is_refused(name):
 def test_a_token_that_can_never_match_is_refused(token):
     service = one()
     with pytest.raises(
-        ParameterError, match="'token' parameter of serve must be a text without blanks"
+        ParameterError, match="'token' parameter of serve must be a text without spaces"
     ) as refused:
         Running(service, port=0, token=token)
     assert "horse" not in str(refused.value)
     service.stop()
+
+
+def test_an_empty_token_in_the_environment_is_refused():
+    """The service started without a token if a secret was missing."""
+    said = CliRunner().invoke(app, ["serve", "--host", "0.0.0.0"], env={"HEROS_TOKEN": ""})
+    assert said.exit_code == 2
+    assert "The environment variable HEROS_TOKEN must hold a token, or be unset." in said.output
 
 
 def test_an_empty_path_is_no_checkpoint_directory(tmp_path, monkeypatch):
@@ -749,6 +767,22 @@ def test_a_status_that_cannot_be_made_is_told(monkeypatch, caplog):
         assert caplog.text.count("cannot be updated") == 1
 
 
+def test_a_status_that_waits_for_a_slow_disk_is_told(monkeypatch):
+    """While a write to the disk took minutes, the metrics were old, and nothing said so."""
+    monkeypatch.setattr("heros.serve.status.OVERDUE", 0.2)
+    service, done = one(), threading.Event()
+    with served(service) as client:
+        try:
+            service.after(done.wait)
+            assert soon(lambda: "heros_status_failed 1.0" in client.get("/metrics").text)
+            health = client.get("/health")
+            assert health.status_code == 503
+            assert "The training thread has not updated" in health.json()["status_error"]
+        finally:
+            done.set()
+        assert soon(lambda: client.get("/health").status_code == 200)
+
+
 def test_a_thread_that_fails_is_told_and_stops(monkeypatch):
     service = one()
     with served(service) as client:
@@ -846,6 +880,7 @@ def test_a_made_up_checkpoint_is_a_clear_error_or_a_service_that_works(tmp_path,
     with one(task, store=CheckpointDirectory(tmp_path)) as service:
         for i, (x, _) in enumerate(rows(60)):
             service.learn({"x": x, "y": label(i % 2)})
+        service.wait()
         for i in range(5):
             service.predict({"id": f"id {i}", "x": {"size": 1.0}})
     path = tmp_path / "service.heros"
@@ -883,4 +918,5 @@ def test_a_made_up_checkpoint_is_a_clear_error_or_a_service_that_works(tmp_path,
         finally:
             service.stop()
     assert len(refused) > (20 if thorough else 5)
-    assert all("must hold a complete checkpoint. Got: " in why and len(why) < 600 for why in refused), refused
+    told = "must hold a complete checkpoint. The error was: "
+    assert all(told in why and len(why) < 600 for why in refused), refused

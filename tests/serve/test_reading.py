@@ -40,7 +40,7 @@ def test_other_classes_are_refused_even_after_a_restart(tmp_path):
 
 def test_all_classes_of_a_model_must_be_named():
     trained = model().learn([{"size": 1.0}, {"size": 2.0}], ["no", "yes"])
-    with pytest.raises(HerosError, match=r"must name all classes of the model\. It also has 'yes'"):
+    with pytest.raises(HerosError, match=r"must name all classes of the model\. The model also has 'yes'"):
         service(given=trained, classes=["no", "perhaps"])
     with served(service(given=trained, classes=["no", "yes", "perhaps"])) as client:
         assert client.post("/learn", json={"x": {"size": 1.0}, "y": "perhaps"}).status_code == 202
@@ -56,7 +56,7 @@ def test_columns_of_names_are_known_after_a_restart(tmp_path):
     again.wait()
     assert again.learner.schema.features[1].values == ("10115",)
     again.stop()
-    with pytest.raises(HerosError, match=r"does not read as numbers or dates\. Got 'size'"):
+    with pytest.raises(HerosError, match=r"that the model reads as numbers or dates\. Got 'size'"):
         service(tmp_path, nominal=["size"])
 
 

@@ -170,12 +170,68 @@ def test_a_full_queue_says_so():
         teach(service, 1)
 
 
+def test_a_batch_that_never_fits_into_the_queue_is_refused_for_good():
+    """A client that follows Retry-After would send the batch again and again."""
+    with one(limits=Limits(queue=3)) as service:
+        with pytest.raises(Wrong, match="must fit into the training queue, at most 3 instances"):
+            service.learn_all([{"x": {"size": i}, "y": "a"} for i in range(4)])
+        teach(service, 1)
+
+
+def test_requests_that_wait_share_an_update_of_the_model():
+    """Each had an update of its own, which made 300 parallel requests twenty times slower."""
+    with one() as service:
+        teach(service, 10)
+        service.wait()
+        hold, waiting = threading.Event(), []
+        service.after(hold.wait)
+        for _ in range(50):
+            teach(service, 1)
+            waiting.append(service.when_published())
+        before = service.published
+        hold.set()
+        for one_of_them in waiting:
+            one_of_them.result(20)
+        assert service.published - before <= 2
+        assert service.history.learnt == service.learner.known() == 60
+
+
+def test_a_stopped_service_accepts_no_instance(tmp_path):
+    """Instances that were accepted after the last checkpoint were lost, and nothing said so."""
+    service, accepted = one(store=CheckpointDirectory(tmp_path)), 0
+    refused, over = list[str](), threading.Event()
+
+    def feed():
+        nonlocal accepted
+        while not (refused or over.is_set()):
+            try:
+                teach(service, 1)
+                accepted += 1
+            except NotNow:
+                over.wait(0.001)
+            except HerosError as error:
+                refused.append(str(error))
+
+    thread = threading.Thread(target=feed)
+    thread.start()
+    assert soon(lambda: accepted > 5)
+    service.stop()
+    thread.join(5)
+    over.set()
+    thread.join()
+    assert refused == ["The service has stopped."]
+    with pytest.raises(HerosError, match="The service has stopped"):
+        service.learn_all([{"x": {"size": 1}, "y": "a"}])
+    with one(store=CheckpointDirectory(tmp_path)) as again:
+        assert again.history.learnt == accepted
+
+
 WRONG = [
     ([], "must be an object"),
     ({"y": 1}, 'either "x" or "id"'),
     ({"x": {"a": 1}, "id": 1, "y": 1}, 'either "x" or "id"'),
     ({"x": {"a": 1}}, 'with "y"'),
-    ({"x": {"a": 1}, "y": 1, "z": 2}, "nothing else"),
+    ({"x": {"a": 1}, "y": 1, "z": 2}, "may have only the fields"),
     ({"x": {"a": 1}, "y": [1]}, "The label must be text"),
     ({"x": {"a": 1}, "y": None}, "label must have a value"),
     ({"x": {"a": [1]}, "y": 1}, "must have a feature"),
@@ -390,8 +446,8 @@ def test_a_class_that_comes_late_is_told_once():
         early = [{"x": {"size": float(i % 7)}, "y": "yes" if i % 2 else "no"} for i in range(119)]
         assert service.learn_all(early).notices == []  # the first instances have the usual classes
         maybe, true = (
-            "New class 'maybe' at instance 121; known: 'yes', 'no'.",
-            "New class 'True' at instance 123; known: 'yes', 'no', 'maybe'.",
+            "New class 'maybe' at instance 121. Known classes: 'yes', 'no'.",
+            "New class 'True' at instance 123. Known classes: 'yes', 'no', 'maybe'.",
         )
         for size in (1.0, 2.0):
             service.learn({"x": {"size": size}, "y": "maybe"})
@@ -414,12 +470,12 @@ def test_a_row_without_any_known_name_is_refused_as_in_python(keyed):
         alone = taught(20)
         with pytest.raises(DataError) as error:
             alone.predict({"hue": 1, "Size": 2})
-        why = "A row must have some of the features 'colour', 'size'. Got 'hue', 'Size' instead."
+        why = "A row must have at least one of the features 'colour', 'size'. Got 'hue', 'Size' instead."
         assert str(error.value) == why
         with pytest.raises(Wrong) as refused:
             service.predict({"x": {"hue": 1, "Size": 2}, "id": 7, **more})
         assert (str(refused.value), refused.value.status, len(service.pending)) == (why, 422, 0)
-        with pytest.raises(Wrong, match="A row must have some of the features"):
+        with pytest.raises(Wrong, match="A row must have at least one of the features"):
             service.predict_all([{"x": {"size": 1}, **more}, {"x": {"hue": 1}, **more}])
         for x in ({"size": 1, "hue": 1}, {"colour": "mauve"}, {"size": None}, {}):
             told = service.predict({"x": x, **more})["probabilities"]

@@ -134,7 +134,7 @@ def test_nothing_that_waits_is_lost_or_learnt_twice_by_a_kill(turned, tmp_path):
     service.stop()
     service = service_of(tmp_path / "1", carbon=DIRTY, carbon_delay="3h")
     assert service.queued == 201
-    with pytest.raises(Refusal, match="No instance waits"):
+    with pytest.raises(Refusal, match="No instance with the id"):
         service.learn({"id": "a", "y": "odd"})
     turned.time = START + HOUR
     service.wait()
@@ -198,7 +198,7 @@ def test_a_full_waitlist_is_refused_until_learning_goes_on(turned, tmp_path):
     with service_of(tmp_path, carbon=DIRTY, limits=Limits(queue_bytes=5000)) as service:
         teach(service, 1)
         service.wait()
-        with pytest.raises(NotNow, match=r"The training queue is full: .* Learning waits until") as full:
+        with pytest.raises(NotNow, match=r"The training queue is full: .* Training is delayed until") as full:
             teach(service, 1000)
         assert full.value.headers == ((b"retry-after", b"3600"),)
         accepted = service.queued
@@ -405,7 +405,7 @@ def test_instances_that_are_refused_when_they_are_learnt_are_told_and_training_g
         before = client.get("/health").json()["notices"]
         wait_for_all(service, turned)
         assert (service.fault, service.failed, service.history.learnt, service.queued) == (None, 20, 0, 0)
-        assert "20 accepted instances are not learnt: " in caplog.text
+        assert "20 accepted instances cannot be used for training: " in caplog.text
         assert client.get("/health").json()["notices"] == before + 1
         service._trailing = copy.deepcopy(service._encoder)
         teach(service, 10)
@@ -432,7 +432,7 @@ def test_a_fault_of_training_costs_no_instance_on_disk(turned, tmp_path, monkeyp
         broken.setattr(owner, where, fails)
         wait_for_all(service, turned)
         assert service.fault == "RuntimeError: broken"
-        with pytest.raises(HerosError, match="so it writes no checkpoint"):
+        with pytest.raises(HerosError, match="and therefore writes no checkpoint"):
             service.checkpoint().result(20)
         with pytest.raises(HerosError, match="can no longer train"):
             teach(service, 1)
@@ -460,9 +460,9 @@ def test_a_stop_without_room_for_models_leaves_the_instances_on_disk(tmp_path, m
             if i == 9:
                 assert soon(lambda: service.storage_error == "no space", 5)
                 break
-        with pytest.raises(HerosError, match="so it writes no checkpoint"):
+        with pytest.raises(HerosError, match="and therefore writes no checkpoint"):
             service.stop()
-    assert "accepted instances are not learnt and stay on disk: no space" in caplog.text
+    assert "accepted instances are not used for training yet and stay on disk: no space" in caplog.text
     with keyed() as again:
         again.wait()
         assert (again.history.learnt, again.failed, again.queued) == (10, 0, 0)
@@ -592,12 +592,14 @@ def test_waiting_instances_are_read_only_with_the_options_with_which_they_were_a
         return Service(OneModel(model(task=task)), store=store, seconds=None, nominal=nominal)
 
     store = CheckpointDirectory(kept)
-    with pytest.raises(HerosError, match=r"The option --keys must .* 20 .*: false\. Got true:"):
+    with pytest.raises(HerosError, match=r"The option --keys must be false, as for the 20 .*\. Got true"):
         store.expect(keyed=True)
     store.close()
-    with pytest.raises(HerosError, match=r'The option --nominal must .*: \["zip"\]\. Got \[\]:'):
+    with pytest.raises(
+        HerosError, match=r'The option --nominal must be \["zip"\], as for .*\. Got \[\] inst'
+    ):
         again(nominal=())
-    with pytest.raises(HerosError, match=r'--task must .*: "classification"\. Got "regression":'):
+    with pytest.raises(HerosError, match=r'--task must be "classification", as for .*\. Got "reg'):
         again(task="regression")
     with again() as service:
         service.wait()

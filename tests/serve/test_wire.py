@@ -96,7 +96,7 @@ def test_a_model_that_was_saved_answers_rows_as_the_library_does(tmp_path):
         assert client.get("/model").json()["notices"] == [left_out]
         unread = client.post("/predict/batch", json={"instances": [{"x": asked[0]}, {"x": {"nope": 1}}]})
         assert unread.status_code == 422
-        assert unread.json()["detail"].startswith("A row must have some of the features 'order', ")
+        assert unread.json()["detail"].startswith("A row must have at least one of the features 'order', ")
         refused = client.post("/learn", json={"x": {"share": "many", "other": 1}, "y": "new"})
         assert (refused.status_code, refused.json()["detail"]) == (
             422,
@@ -183,7 +183,7 @@ def test_others_than_this_machine_need_a_token():
         ParameterError, match="'token' parameter of serve must be given if other machines can reach"
     ):
         Running(service, host="0.0.0.0", port=0)
-    with pytest.raises(ParameterError, match="8 to 200 ASCII characters"):
+    with pytest.raises(ParameterError, match="8 to 200 printable ASCII characters"):
         Running(service, token="short")
     service.stop()
 

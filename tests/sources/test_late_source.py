@@ -388,9 +388,9 @@ def test_what_is_no_instance_and_no_label():
     strict = LateSource(bad, wrong, id="order", target="y", on_bad_row="raise")
     with pytest.raises(DataError, match="must be a pair"):
         evaluate(fresh(), strict)
-    with pytest.raises(ParameterError, match="the name of a field of both sources"):
+    with pytest.raises(ParameterError, match="the name of a field that both sources have"):
         LateSource(bad, wrong, id=3, target="y")
-    with pytest.raises(DataError, match="must be a result of its 'where'"):
+    with pytest.raises(DataError, match="must be a value that its 'where' returned"):
         strict.seek({"position": {}})
 
 

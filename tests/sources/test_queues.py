@@ -339,5 +339,5 @@ def test_kafka_tells_its_group_what_a_checkpoint_holds(tmp_path):
 
 def test_without_the_extra_its_name_is_said(monkeypatch):
     monkeypatch.setitem(sys.modules, "redis", None)
-    with pytest.raises(MissingExtra, match=r"\(extra 'redis'\): pip install 'redis>="):
+    with pytest.raises(MissingExtra, match=r"\(extra 'redis'\)\. Install them with: pip install 'redis>="):
         RedisStream("redis://localhost", "sensors")

@@ -208,15 +208,16 @@ def test_what_is_wrong_with_a_row_source_is_said():
         "log, row 1: the row must be a pair (features, label), or a mapping with 'y'. Got 1 instead."
     )
     assert refused(lambda: Log([[{"a": 1}], []], target="y", on_bad_row="raise").poll(1)) == (
-        "log, row 1: the 'label' column must have a value: it is the target. Got a missing value instead."
+        "log, row 1: the 'label' column must have a value, because it is the target. "
+        "Got a missing value instead."
     )
     bare = Log([[], []])
     bare.fetch = lambda most, timeout: [({"a": 1.0}, "yes")]
     assert refused(lambda: bare.poll(1)) == (
-        "The 'fetch' of Log must return rows as (row, position). Got ({'a': 1.0}, 'yes') instead."
+        "The 'fetch' of Log must return pairs (row, position). Got ({'a': 1.0}, 'yes') instead."
     )
     assert refused(lambda: log().seek({"position": {}})) == (
-        "The position of Log must be a result of its 'where'. Got: 'instances'"
+        "The position of Log must be a value that its 'where' returned. The error was: 'instances'"
     )
 
 
@@ -261,8 +262,8 @@ def test_a_source_of_ones_own_that_breaks_a_rule():
     assert [refused(polled(answer)) for answer in (None, [1, 2], (1, 2), (block(3)[0], [0, 1]))] == [
         f"{rule} Got None instead.",
         f"{rule} Got [1, 2] instead.",
-        f"{rule} Got arrays of float64 () and int64 () instead.",
-        f"{rule} Got arrays of float64 (3, 1) and int64 (2,) instead.",
+        f"{rule} Got float64 () and int64 () arrays instead.",
+        f"{rule} Got float64 (3, 1) and int64 (2,) arrays instead.",
     ]
     assert refused(polled(block(6))) == (
         "The 'poll' of Own must return 1 to 5 instances, IDLE or END. Got 6 instances instead."
@@ -273,7 +274,7 @@ def test_a_source_of_ones_own_that_breaks_a_rule():
         "The 'schema' of Own must be a heros.Schema. Got None instead."
     )
     own.where = lambda: {}
-    assert "a source with both 'where' and 'seek', or neither" in refused(
+    assert "a source that has both 'where' and 'seek' or neither of these methods" in refused(
         lambda: expect_source(own, "stream", "evaluate"), ParameterError
     )
 

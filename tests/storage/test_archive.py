@@ -168,7 +168,11 @@ def test_only_numbers_are_written(tmp_path, array):
 
 @pytest.mark.parametrize("value", [np.nan, object(), {1, 2}])
 def test_only_plain_data_is_written(tmp_path, value):
-    with pytest.raises(HerosError, match=r"^The document written to .*file must be plain data\. Got: "):
+    with pytest.raises(
+        HerosError,
+        match=r"^The document written to .*file must be plain data\. The error "
+        r"was: ",
+    ):
         archive.write(tmp_path / "file", "example", {"x": value}, {})
     assert list(tmp_path.iterdir()) == []
 

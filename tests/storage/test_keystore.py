@@ -121,7 +121,9 @@ def test_a_machine_without_a_temporary_directory_is_told(monkeypatch):
         raise FileNotFoundError(errno.ENOENT, "No usable temporary directory found in ['/tmp']")
 
     monkeypatch.setattr("heros.ensemble.keyed.TemporaryDirectory", none)
-    with pytest.raises(HerosError, match="needs a temporary one: No usable temporary directory found"):
+    with pytest.raises(
+        HerosError, match="cannot create a temporary directory: No usable temporary directory found"
+    ):
         Keyed(template())
 
 

@@ -132,5 +132,5 @@ def test_a_broken_file_is_named_and_anothers_is_left_alone(runs, tmp_path):
 
 
 def test_a_record_is_not_a_directory_of_records(saved):
-    with pytest.raises(HerosError, match=r"must have records below it. It is a record itself."):
+    with pytest.raises(HerosError, match=r"is a record\. Pass a directory that contains records\."):
         pack(saved[0])

@@ -98,6 +98,12 @@ def test_skipped_rows_are_in_the_record(tmp_path):
     assert records.load(tmp_path / "out")["bad_rows"].to_pylist() == [20]
 
 
+def test_a_run_of_a_compact_record_can_be_saved_again(tmp_path):
+    first = records.save(small_run(), tmp_path / "first", compact=True)
+    again = records.save(records.read(first), tmp_path / "again")
+    assert (again / "curves.parquet").read_bytes() == (first / "curves.parquet").read_bytes()
+
+
 def test_a_record_is_not_overwritten_unless_forced(tmp_path):
     first, second = small_run(n=500), small_run(n=700)
     place = records.save(first, tmp_path)

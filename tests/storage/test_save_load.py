@@ -142,10 +142,10 @@ def test_a_policy_of_ones_own_is_brought_along_and_gets_its_state_back(wrap, tmp
     model = learnt(policy=wrap(Fair()))
     model.save(tmp_path / "model")
     with pytest.raises(
-        HerosError, match=r"The policy \S+\.Fair is not part of HEROS: pass the object as policy=\.$"
+        HerosError, match=r"The policy \S+\.Fair is not a class of HEROS. Pass the object as policy=\.$"
     ):
         Heros.load(tmp_path / "model")
-    with pytest.raises(ParameterError, match="The 'policy' parameter of load must be the part in the file"):
+    with pytest.raises(ParameterError, match="parameter of load must be equal to the policy in the file"):
         Heros.load(tmp_path / "model", policy=policies.Cheapest())
     assert_same(model, Heros.load(tmp_path / "model", policy=wrap(Fair())))
 
@@ -225,7 +225,7 @@ def test_what_is_as_deep_as_may_be_is_kept_and_prints_itself_and_what_is_deeper_
         policy = policies.Explore(policy, 0.01)
     learnt(policy=policy).save(tmp_path / "model")
     assert repr(Heros.load(tmp_path / "model").policy) == repr(policy)
-    with pytest.raises(HerosError, match=r"^Parts must be nested at most 32 levels deep\.$"):
+    with pytest.raises(HerosError, match=r"^The parts of a model must be nested at most 32 levels deep\.$"):
         learnt(policy=policies.Explore(policy, 0.01)).save(tmp_path / "deeper")
     assert [path.name for path in tmp_path.iterdir()] == ["model"]
 
@@ -297,10 +297,10 @@ def test_members_that_only_pickle_knows_are_neither_kept_nor_taken(tmp_path, mon
     X, y = streams.Agrawal().draw(50)
     pool = pools.Models([Coin(), Coin()], costs=[1, 2])
     model = Heros(pool, k=1, seed=1, schema=streams.Agrawal().schema).learn(X, y)
-    with pytest.raises(HerosError, match=r"Models holds Python objects. Use pickle instead"):
+    with pytest.raises(HerosError, match=r"cannot hold the Python objects of Models. Use pickle instead"):
         model.save(tmp_path / "model.heros")
     assert not list(tmp_path.iterdir())
-    with pytest.raises(HerosError, match="this pool holds Python objects"):
+    with pytest.raises(HerosError, match="cannot hold the Python objects of this pool"):
         evaluate(Heros(pool, k=1), streams.Agrawal().take(500), checkpoint=tmp_path, every=100)
     with monkeypatch.context() as unguarded:
         unguarded.setattr(pools.Models, "plain", True)

@@ -271,7 +271,7 @@ def test_the_first_hundred_lines_tell_the_types_whatever_comes_with_them():
         stream = read_pipe(file)
         assert stream.schema.features[0].values is None
         assert len(stream.draw(1000)[1]) == 100
-        with pytest.raises(streams.TooManyBadRows, match="Got 20 in 120 rows"):
+        with pytest.raises(streams.TooManyBadRows, match="Got 20 bad rows in 120 rows"):
             stream.draw(1000)
 
 

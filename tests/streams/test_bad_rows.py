@@ -25,7 +25,7 @@ from heros.streams.pipe import read_pipe
 pytestmark = pytest.mark.filterwarnings("ignore:.*are skipped and counted:heros.DataNotice")
 
 HEAD = "age,colour,label\n18,red,no\n"
-NUMBER = "must be a number (or list it in nominal= or ignore=, or the word in missing=)"
+NUMBER = "must be a number (or list the column in nominal= or ignore=, or the value in missing=)"
 
 
 def strict(*arguments, **named):
@@ -42,13 +42,14 @@ BAD_LINES = {  # the content of line 3, and the error message
     ),
     "no target": (
         b"18,red,\n",
-        "line 3: the 'label' column must have a value: it is the target. Got a missing value instead.",
+        "line 3: the 'label' column must have a value, because it is the target. Got a missing value instead.",
     ),
     "too few": (b"18,red\n", "line 3: the row must have 3 columns. Got 2 instead."),
     "too many": (b"18,red,no,really\n", "line 3: the row must have 3 columns. Got 4 instead."),
     "encoding": (
         b"18,caf\xe9,no\n",
-        "line 3: the 'colour' column must be UTF-8 text (or set encoding=, such as latin-1). Got b'caf\\xe9' instead.",
+        "line 3: the 'colour' column must be UTF-8 text (or set encoding=, for example to latin-1). Got "
+        "b'caf\\xe9' instead.",
     ),
 }
 
@@ -261,7 +262,9 @@ def test_a_stream_ends_where_more_than_one_row_in_twenty_is_bad(tmp_path, monkey
     given, message = all_of(stream, size)
     assert given == stream.position == 200
     assert stream.bad_rows.count == 20
-    assert "must have at most one bad row in 20. Got 20 in 220 rows, the first: " in message
+    assert (
+        "must have at most one bad row in 20 rows. Got 20 bad rows in 220 rows. The first bad row: "
+    ) in message
     assert "'oops'" in message
     with pytest.raises(streams.TooManyBadRows):
         stream.draw(1)
@@ -273,7 +276,7 @@ def test_the_first_bad_row_is_told_once(tmp_path):
         stream.draw(10)
     assert [str(one.message) for one in said] == [
         f"{tmp_path / 's.csv'}, line 5: the 'a' column {NUMBER}. Got 'oops' instead. "
-        "Bad rows are skipped and counted (on_bad_row='raise' stops at the first)."
+        "Bad rows are skipped and counted (set on_bad_row='raise' to stop at the first such row)."
     ]
     stream.restart()
     stream.draw(10)
@@ -292,7 +295,7 @@ def small():
 def test_an_evaluation_ends_with_what_it_has_if_too_many_rows_are_bad(tmp_path):
     path = with_bad_rows(tmp_path / "s.csv", range(200, 300))
     model = small()
-    with pytest.warns(DataNotice, match="The run ends early: .* Got 20 in 220 rows"):
+    with pytest.warns(DataNotice, match="The run ends early: .* Got 20 bad rows in 220 rows"):
         run = evaluate(model, streams.read(path), checkpoint=tmp_path / "kept", every=1000)
     assert (run.n_instances, run.interrupted, run.too_many_bad_rows) == (200, True, True)
     assert run.bad_rows.count == 20
@@ -314,7 +317,7 @@ def test_an_evaluation_without_a_good_row_says_what_is_wrong(tmp_path):
     ):
         evaluate(small(), streams.read(path))
     path.write_text("a,label\n" + "1,x,2\n" * 50)
-    with pytest.raises(streams.TooManyBadRows, match="Got 20 in 20 rows"):
+    with pytest.raises(streams.TooManyBadRows, match="Got 20 bad rows in 20 rows"):
         evaluate(small(), streams.read(path))
 
 
@@ -337,10 +340,13 @@ FILES = {  # an invalid file, and the error message
     "blank.csv": (b"\n\n", "{} must have a header and at least one row. Got an empty file instead."),
     "header.csv": (b"a,label\n", "{} must have at least one row. Got a header without rows instead."),
     "header2.csv": (b"a,label", "{} must have at least one row. Got a header without rows instead."),
-    "twice.csv": (b"a,a,label\n1,2,x\n", "{}: the columns must have distinct names. Got ['a'] twice."),
+    "twice.csv": (
+        b"a,a,label\n1,2,x\n",
+        "{}: the columns must have distinct names. Got ['a'] more than once.",
+    ),
     "alone.csv": (
         b"label\nx\n",
-        "The table of read must have a target and a feature. Got ['label'] instead.",
+        "The table of read must have a target column and a feature column. Got ['label'] instead.",
     ),
     "mac.csv": (b"a,label\r1,x\r", "{} must end its lines with a newline. Got only carriage returns."),
     "empty.arff": (b"", "{} must have a header and at least one row. Got an empty file instead."),
@@ -354,17 +360,17 @@ FILES = {  # an invalid file, and the error message
     ),
     "noattributes.arff": (
         b"@relation r\n@data\n1\n",
-        "{} must declare its attributes. Got no attribute before @data.",
+        "{} must declare at least one attribute before @data. Got no attributes.",
     ),
     "odd.arff": (
         b"@relation r\nhello\n",
-        "{}, line 2: a line of the header must be a comment, @relation, @attribute or @data. "
+        "{}, line 2: each line of the header must be a comment, @relation, @attribute or @data. "
         "Got 'hello' instead.",
     ),
     "date.arff": (
         b"@relation r\n@attribute when date 'yyyy'\n@attribute c {x}\n@data\n",
-        "{}, line 2: the type of 'when' must be numeric, nominal or string (or name it in 'ignore'). "
-        "Got date 'yyyy' instead.",
+        "{}, line 2: the type of 'when' must be numeric, nominal or string (or list this attribute in "
+        "ignore=). Got date 'yyyy' instead.",
     ),
     "notype.arff": (
         b"@relation r\n@attribute a\n@data\n",
@@ -372,11 +378,11 @@ FILES = {  # an invalid file, and the error message
     ),
     "values.arff": (
         b"@relation r\n@attribute a {x,y,x}\n@data\n",
-        "{}, line 2: the values must be distinct names. Got {{x,y,x}}.",
+        "{}, line 2: an attribute must have distinct values in braces. Got {{x,y,x}}.",
     ),
     "twice.arff": (
         b"@relation r\n@attribute a numeric\n@attribute a {x}\n@data\n1,x\n",
-        "{}: the columns must have distinct names. Got ['a'] twice.",
+        "{}: the columns must have distinct names. Got ['a'] more than once.",
     ),
 }
 
@@ -392,10 +398,10 @@ def test_a_file_that_cannot_be_a_stream_is_refused(tmp_path, name):
 
 
 def test_a_file_that_is_not_there_is_refused(tmp_path):
-    for path, what in ((tmp_path / "none.csv", "no such file"), (tmp_path, "a directory")):
+    for path, what in ((tmp_path / "none.csv", "there is no such file"), (tmp_path, "it is a directory")):
         with pytest.raises(DataError) as error:
             streams.read(path)
-        assert str(error.value) == f"The file {path} must exist. Got {what} instead."
+        assert str(error.value) == f"The file {path} cannot be read: {what}."
 
 
 def test_a_quote_that_is_never_closed_is_found(tmp_path, monkeypatch):
@@ -407,7 +413,7 @@ def test_a_quote_that_is_never_closed_is_found(tmp_path, monkeypatch):
     with pytest.raises(DataError) as error:
         list(stream.blocks())
     assert str(error.value) == (
-        f"{path}, line 3: a row must end within 0 MB (or pass quote='' if quotes have no meaning). "
+        f"{path}, line 3: a row must end within 0 MB (or pass quote='' if quotes have no special meaning). "
         "Got an unclosed quote."
     )
 
@@ -430,9 +436,7 @@ def test_a_quote_that_joins_lines_is_told(tmp_path):
     path.write_text("a,b,label\n" + "1,x,y\n" * 30 + '2,"x,y\n' + "a line of text\n" * 9)
     stream = streams.read(path)
     stream.draw(100)
-    rule = (
-        "line 32: the row must have 3 columns (it has 11 lines, because a quote joins them). Got 2 instead."
-    )
+    rule = "line 32: the row must have 3 columns (a quote joins 11 lines into this row). Got 2 instead."
     assert rule in stream.bad_rows.text()
 
 
@@ -450,10 +454,13 @@ def test_an_unclosed_quote_costs_its_row(tmp_path, cells, after, closed):
     assert len(y) == 1 + after + later.count("\n")
     assert stream.schema.classes == ("y", "z")
     line = 3 + cells.count("\n")
-    rule = f"line {line}: the row must close its quote (or pass quote='' if quotes have no meaning). Got "
+    rule = (
+        f"line {line}: the row must have a closing quote (or pass quote='' if quotes have no special "
+        f"meaning). Got "
+    )
     assert stream.bad_rows.count == 1
     assert rule in stream.bad_rows.text()
-    with pytest.raises(DataError, match=f"line {line}: the row must close its quote"):
+    with pytest.raises(DataError, match=f"line {line}: the row must have a closing quote"):
         list(strict(path).blocks())
 
 
@@ -519,7 +526,7 @@ def test_a_file_of_utf_16_without_a_mark_is_refused(tmp_path):
     text = "a,label\n" + "1,x\n2,y\n" * 50
     for encoding in ("utf-16-le", "utf-16-be"):
         path.write_bytes(text.encode(encoding))
-        with pytest.raises(DataError, match=r"must be text \(or set encoding=, such as utf-16-le\)"):
+        with pytest.raises(DataError, match=r"must be text \(or set encoding=, for example to utf-16-le\)"):
             streams.read(path)
         assert streams.read(path, encoding=encoding).take(100).schema.classes == ("x", "y")
 
@@ -527,7 +534,7 @@ def test_a_file_of_utf_16_without_a_mark_is_refused(tmp_path):
 def test_a_damaged_compressed_file_is_named(tmp_path):
     path = tmp_path / "s.csv.gz"
     path.write_bytes(gzip.compress(("a,label\n" + "1,x\n" * 1000).encode())[:-20])
-    with pytest.raises(DataError, match=r"s\.csv\.gz cannot be read to its end: "):
+    with pytest.raises(DataError, match=r"s\.csv\.gz cannot be read completely: "):
         list(streams.read(path).blocks())
 
 
@@ -555,9 +562,13 @@ ARFF_HEAD = "@relation r\n@attribute a numeric\n@attribute b {u,v}\n@attribute c
         ),
         (
             "{0 1, 9 x}",
-            "line 7: the row must be {index value, …} with known indices. Got '{0 1, 9 x}' instead.",
+            "line 7: the row must be {index value, …} with valid attribute indices. Got '{0 1, 9 x}' "
+            "instead.",
         ),
-        ("{0 1", "line 7: the row must be {index value, …} with known indices. Got '{0 1' instead."),
+        (
+            "{0 1",
+            "line 7: the row must be {index value, …} with valid attribute indices. Got '{0 1' instead.",
+        ),
     ],
 )
 def test_a_bad_row_of_an_arff_file(tmp_path, line, message):
@@ -581,7 +592,7 @@ def test_bad_rows_of_a_parquet_file(tmp_path):
     assert [str(row) for row in stream.bad_rows.first] == [
         f"{path}, row 2: the 'a' column must be a finite number. Got inf instead.",
         f"{path}, row 3: the 'b' column {NUMBER}. Got 'x' instead.",
-        f"{path}, row 4: the 'label' column must have a value: it is the target. "
+        f"{path}, row 4: the 'label' column must have a value, because it is the target. "
         "Got a missing value instead.",
     ]
     with pytest.raises(DataError, match="row 2"):
@@ -595,7 +606,8 @@ def test_a_type_that_is_neither_number_nor_name_is_left_out_with_a_notice(tmp_pa
     with pytest.warns(DataNotice) as said:
         stream = streams.read(path)
     assert [str(one.message) for one in said] == [
-        f"The column {name!r} is left out: {kind} is not a number, text or date (nominal= keeps it, ignore= hides this notice)."
+        f"The column {name!r} is left out: {kind} is not a number, text or date (use nominal= to keep the "
+        f"column, or ignore= to hide this notice)."
         for name, kind in (("when", "list<element: int64>"), ("raw", "binary"))
     ]
     assert [feature.name for feature in stream.schema.features] == ["a"]
@@ -654,7 +666,7 @@ def test_many_columns_cost_what_they_are(tmp_path):
     reader = streams.read(tmp_path / "few.csv")._rows.reader
     few = cpu_seconds(lambda: [reader._distinct(names[:200]) for _ in range(100)])
     assert cpu_seconds(lambda: reader._distinct(names)) < 5 * few
-    with pytest.raises(DataError, match=r"must have distinct names\. Got \['c7'\] twice"):
+    with pytest.raises(DataError, match=r"must have distinct names\. Got \['c7'\] more than once"):
         reader._distinct([*names, "c7"])
 
 
@@ -667,10 +679,10 @@ def test_a_compressed_file_that_breaks_off_ends_a_run_with_what_was_learnt(tmp_p
     path = tmp_path / f"rows.csv.{ending}"
     path.write_bytes(data[: len(data) * 3 // 4])
     model = Heros(pools.MLP([{"hidden": 4}]), k=1, seed=1)
-    with pytest.warns(DataNotice, match="The run ends early: .*rows.csv.* cannot be read to its end: "):
+    with pytest.warns(DataNotice, match="The run ends early: .*rows.csv.* cannot be read completely: "):
         run = evaluate(model, streams.read(path), window=10_000)
     assert run.n_instances == model.instances > 50_000
-    with pytest.raises(DataError, match="cannot be read to its end"):
+    with pytest.raises(DataError, match="cannot be read completely"):
         evaluate(Heros(pools.MLP([{"hidden": 4}]), k=1, seed=1), streams.read(path, on_bad_row="raise"))
 
 
@@ -689,7 +701,7 @@ def test_rows_without_labels_are_skipped_even_if_no_row_has_one_of_the_given_cla
     stream = streams.from_frame(table, target="y", classes=["no", "yes"])
     assert len(stream.draw(5)[1]) == 0
     assert (stream.bad_rows.count, stream.bad_rows.unlabelled) == (2, 2)
-    assert "the 'y' column must have a value: it is the target" in str(stream.bad_rows.first[0])
+    assert "the 'y' column must have a value, because it is the target" in str(stream.bad_rows.first[0])
 
 
 def unlabelled_rows(kind, tmp_path, **how):
@@ -722,7 +734,10 @@ def test_bad_rows_are_counted_by_column_and_by_the_value_of_most_of_them(tmp_pat
     stream = streams.read(tmp_path / "rows.csv", target="late")
     run = evaluate(small(), stream)
     assert run.bad_rows.count == 12 + 6 + 1
-    told = "  in all: 12 in the column 'size' (12 of them 'far'), 6 in the column 'age', 1 in whole rows"
+    told = (
+        "  bad rows by column: 12 in the column 'size' (12 of them 'far'), 6 in the column 'age', 1 in "
+        "whole rows"
+    )
     assert run.bad_rows.text().splitlines()[-1] == told
     assert records.read(records.save(run, tmp_path)).bad_rows == run.bad_rows
 
@@ -731,7 +746,8 @@ def test_bad_rows_of_very_many_columns_are_not_called_whole_rows():
     skipped = streams.BadRows()
     for i in range(250):
         skipped = skipped.plus(streams.BadRow("s", f"row {i}", f"x{i}" if i else None, "'?'", "be a number"))
-    told = "  in all: 1 in whole rows, " + ", ".join(f"1 in the column 'x{i}'" for i in range(1, 10))
+    columns = ", ".join(f"1 in the column 'x{i}'" for i in range(1, 10))
+    told = f"  bad rows by column: 1 in whole rows, {columns}"
     assert skipped.text().splitlines()[-1] == f"{told}, 240 in other columns"
     again = streams.BadRows.of(json.loads(json.dumps(skipped.plain())))
     assert again == skipped
@@ -755,7 +771,7 @@ def test_many_rows_without_a_target_do_not_end_a_run(tmp_path, kind):
     assert "'soon'" in str(run)
     place = records.save(run, tmp_path)
     assert records.read(place).bad_rows == run.bad_rows
-    with pytest.raises(DataError, match="must have a value: it is the target"):
+    with pytest.raises(DataError, match="must have a value, because it is the target"):
         list(unlabelled_rows(kind, tmp_path, on_bad_row="raise").blocks())
 
 
@@ -764,7 +780,9 @@ def test_bad_rows_are_counted_among_the_rows_with_a_target(tmp_path):
     lines = [f"{'x' if i >= 300 else i},{'' if i % 2 else 'no'}\n" for i in range(400)]
     path.write_text("a,y\n" + "".join(lines))
     stream = streams.read(path, classes=["no", "yes"], numeric=["a"])
-    with pytest.raises(streams.TooManyBadRows, match="Got 20 in 170 rows with a target, the first"):
+    with pytest.raises(
+        streams.TooManyBadRows, match=r"Got 20 bad rows in 170 rows with a target\. The first"
+    ):
         list(stream.blocks())
 
 

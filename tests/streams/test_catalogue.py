@@ -152,7 +152,7 @@ def test_a_copy_with_other_content_is_refused(tmp_path, monkeypatch):
     with pytest.raises(DataError) as error:
         streams.load("electricity")
     assert str(error.value) == (
-        f"{tmp_path / 'electricity.parquet'} must hold the stream 'electricity': 45,312 rows, 1 nominal and "
-        "7 numeric features, the classes ['UP', 'DOWN']. Got 2 rows, 0 nominal and 1 numeric features, "
-        "the classes ['DOWN', 'UP'] instead."
+        f"{tmp_path / 'electricity.parquet'} must hold the stream 'electricity' with 45,312 rows, 1 "
+        f"nominal and 7 numeric features, and the classes ['UP', 'DOWN']. Got 2 rows, 0 nominal and 1 "
+        f"numeric features, and the classes ['DOWN', 'UP'] instead."
     )

@@ -146,7 +146,8 @@ def test_the_next_home_is_tried(home, directory):
 def test_a_failed_download_says_why_and_what_to_put_where(home, directory, page, why):
     assert refused(small(f"{home.url}/{page}")) == (
         f"The stream 'small' is not in {directory} and could not be downloaded: {home.url}/{page} {why} "
-        "Save it there manually as small.parquet (a Parquet file with the label in the last column, 'class')."
+        "Save the stream in this directory manually as small.parquet (a Parquet file with the label in "
+        "the last column, 'class')."
     )
     assert list(directory.iterdir()) == []
 
@@ -159,7 +160,7 @@ def test_a_length_that_is_none_is_said(home, directory):
 @pytest.mark.parametrize("page", ["good.arff", "silent.arff"])
 def test_more_than_there_can_be_is_not_taken(home, directory, tmp_path, page):
     """The limit holds whether the server states the size or sends data endlessly."""
-    with pytest.raises(DataError, match="is longer than the limit of 20 bytes"):
+    with pytest.raises(DataError, match="is larger than the limit of 20 bytes"):
         fetch(f"{home.url}/{page}", tmp_path / "x", "small", most=20)
     assert not (tmp_path / "x").exists() or (tmp_path / "x").stat().st_size <= 20
 
@@ -167,7 +168,7 @@ def test_more_than_there_can_be_is_not_taken(home, directory, tmp_path, page):
 def test_an_archive_that_swells_is_not_unpacked(home, directory, monkeypatch):
     monkeypatch.setattr(RealStream, "most_bytes", len(ARFF) - 1)
     monkeypatch.setattr(real_module, "fetch", lambda url, path, title, most: fetch(url, path, title))
-    assert "contains a file longer than the limit of" in refused(small(f"{home.url}/good.tar.gz"))
+    assert "contains a file larger than the limit of" in refused(small(f"{home.url}/good.tar.gz"))
 
 
 def test_a_redirect_is_followed_but_not_out_of_encryption(home, directory, tmp_path):
@@ -175,7 +176,7 @@ def test_a_redirect_is_followed_but_not_out_of_encryption(home, directory, tmp_p
     assert (tmp_path / "x").read_bytes() == ARFF
     handler = next(one for one in opener("https://safe/x").handlers if type(one).__name__ == "Redirects")
     asked = urllib.request.Request("https://safe/x")
-    with pytest.raises(DataError, match=r"^https://safe/x redirected to http://other/y, without encryption"):
+    with pytest.raises(DataError, match=r"^https://safe/x redirected to http://other/y without encryption"):
         handler.redirect_request(asked, None, 302, "Found", {}, "http://other/y")
     followed = handler.redirect_request(asked, None, 302, "Found", {}, "https://other/y")
     assert followed.full_url == "https://other/y"
@@ -187,7 +188,7 @@ def test_rows_in_another_order_are_another_stream(home, directory):
     (directory / "small.parquet").unlink()
     wrong = hashlib.sha256(b"0\n1\n1\n").hexdigest()
     said = refused(replace(small(f"{home.url}/good.arff"), labels=wrong))
-    assert said.endswith(f"with the labels in their order (SHA-256 {wrong}). Got {right} instead.")
+    assert said.endswith(f"with the labels in the original order (SHA-256 {wrong}). Got {right} instead.")
     assert list(directory.iterdir()) == []
 
 
@@ -209,12 +210,13 @@ def test_without_a_network_the_message_says_which_file_to_put_where(home, direct
         f"{home.url}/good.arff could not be reached ("
     )
     assert message.endswith(
-        "Save it there manually as small.parquet (a Parquet file with the label in the last column, 'class')."
+        "Save the stream in this directory manually as small.parquet (a Parquet file with the label in "
+        "the last column, 'class')."
     )
 
 
 def test_other_content_is_refused_and_nothing_is_kept(home, directory):
-    shape = "1 nominal and 1 numeric features, the classes ['0', '1']"
+    shape = "1 nominal and 1 numeric features, and the classes ['0', '1']"
     said = [
         refused(small(f"{home.url}/other.arff")),
         refused(small(f"{home.url}/good.arff", counts={"0": 1, "1": 3})),
@@ -223,9 +225,9 @@ def test_other_content_is_refused_and_nothing_is_kept(home, directory):
     assert said[:2] == [
         "The download must hold the stream 'small' with the class counts {'0': 1, '1': 2}. "
         "Got {'1': 1, '0': 2} instead.",
-        f"The download must hold the stream 'small': 4 rows, {shape}. Got 3 rows, {shape} instead.",
+        f"The download must hold the stream 'small' with 4 rows, {shape}. Got 3 rows, {shape} instead.",
     ]
-    assert "a line of the header must be a comment" in said[2]
+    assert "each line of the header must be a comment" in said[2]
     assert list(directory.iterdir()) == []
 
 
@@ -233,8 +235,8 @@ def test_a_directory_that_cannot_be_written_is_named(home, tmp_path, monkeypatch
     (tmp_path / "file").write_text("in the way")
     monkeypatch.setenv("HEROS_DATA", str(tmp_path / "file" / "data"))
     assert refused(small(f"{home.url}/good.arff")) == (
-        f"The data directory {tmp_path / 'file' / 'data'} cannot be written to (the environment variable "
-        "HEROS_DATA sets another directory): Not a directory."
+        f"The data directory {tmp_path / 'file' / 'data'} cannot be written to: Not a directory. "
+        "Set the environment variable HEROS_DATA to use another directory."
     )
 
 
@@ -244,8 +246,8 @@ def test_no_permission_to_write_is_named(home, directory, monkeypatch):
 
     monkeypatch.setattr(real_module.tempfile, "mkdtemp", forbidden)
     assert refused(small(f"{home.url}/good.arff")) == (
-        f"The data directory {directory} cannot be written to (the environment variable "
-        "HEROS_DATA sets another directory): Permission denied."
+        f"The data directory {directory} cannot be written to: Permission denied. "
+        "Set the environment variable HEROS_DATA to use another directory."
     )
 
 

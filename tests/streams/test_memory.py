@@ -106,14 +106,14 @@ def test_arrays_that_break_a_rule():
         "The 'X' of from_arrays must be a matrix of numbers. Got an array of int64 with shape (2,) instead.",
         "The 'X' of from_arrays must be a matrix of numbers. Got an array of <U1 with shape (2, 1) instead.",
         "The 'y' of from_arrays must have 2 labels. Got shape (1,) instead.",
-        "The 'X' of from_arrays must be finite or NaN in row 2, column 2. Got inf instead.",
+        "The 'X' of from_arrays must hold only finite numbers or NaN. Got inf in row 2, column 2 instead.",
         "from_arrays, row 2: the label must be one of '0'. Got None instead.",
         "from_arrays, row 2: the label must be one of 'a'. Got 'b' instead.",
-        "The 'names' parameter of from_arrays must be 1 names. Got ['a', 'b'] instead.",
+        "The 'names' parameter of from_arrays must be a list of 1 names. Got ['a', 'b'] instead.",
         "The 'nominal' parameter of from_arrays must be a list of feature names or indices. Got 'z' instead.",
         "X must have 2 features. Got 1 instead.",
         "Column 'colour' (1) of row 0 must be the code of one of its values, in [0, 1]. Got 2 instead.",
-        "Column 'size' (0) of row 0 must be a finite number (missing values need a feature with missing=True). "
+        "Column 'size' (0) of row 0 must be a finite number (to allow missing values, set missing=True in the feature). "
         "Got nan instead.",
         "The label of row 0 must be a class index in [0, 1]. Got 2 instead.",
     ]
@@ -200,7 +200,9 @@ def test_frames_that_break_a_rule():
     )
     assert refused(
         lambda: streams.from_frame({"a": [1.0], "y": [None]}, name="f", on_bad_row="raise").draw(1)
-    ) == ("f, row 1: the 'y' column must have a value: it is the target. Got a missing value instead.")
+    ) == (
+        "f, row 1: the 'y' column must have a value, because it is the target. Got a missing value instead."
+    )
 
 
 # --- iterators
@@ -244,16 +246,16 @@ def test_an_endless_iterator_is_read_as_far_as_asked():
 def test_an_iterator_cannot_go_back_or_be_copied():
     stream = streams.from_iter(iter([({"a": 1}, 0)]), name="queue")
     back = (
-        "The stream 'queue' reads an iterator, which cannot be restarted: "
-        "pass from_iter a function that returns a new iterator."
+        "The stream 'queue' reads an iterator, which cannot be restarted. "
+        "Pass a function that returns a new iterator to from_iter."
     )
     assert refused(stream.restart) == back
     assert refused(stream.take(1).restart) == back
     assert refused(streams.Drift(stream, stream, 1).restart) == back
     for copied in (copy.copy, copy.deepcopy, pickle.dumps):
         assert refused(lambda copied=copied: copied(stream)) == (
-            "The stream 'queue' reads an iterator, which cannot be copied: "
-            "pass from_iter a function that returns a new iterator."
+            "The stream 'queue' reads an iterator, which cannot be copied. "
+            "Pass a function that returns a new iterator to from_iter."
         )
 
 
@@ -287,7 +289,7 @@ SAID = [
     "pairs, row 6: the 'a' column must be a number. Got 'one' instead.",
     "pairs, row 7: the 'a' column must be a finite number. Got inf instead.",
     "pairs, row 8: the 'a' column must be a number. Got a list instead.",
-    "pairs, row 9: the 'label' column must have a value: it is the target. Got a missing value instead.",
+    "pairs, row 9: the 'label' column must have a value, because it is the target. Got a missing value instead.",
     "pairs, row 10: the 'label' column must be one of 'no', 'yes'. Got 'perhaps' instead.",
     "pairs, row 11: the row must be a pair (features, label). Got [1, 2, 3] instead.",
 ]
@@ -330,7 +332,7 @@ def test_with_a_schema_nothing_may_be_new():
 
 def test_something_that_cannot_be_iterated_is_refused():
     assert refused(lambda: streams.from_iter(3), ParameterError) == (
-        "The 'pairs' parameter of from_iter must be an iterable or a function that returns one. "
+        "The 'pairs' parameter of from_iter must be an iterable, or a function that returns an iterable. "
         "Got 3 instead."
     )
 
@@ -404,5 +406,5 @@ def test_a_nominal_column_without_values_has_none_until_its_first():
 
 
 def test_lists_of_values_are_refused_where_only_a_schema_can_have_them():
-    with pytest.raises(ParameterError, match="a schema lists their values"):
+    with pytest.raises(ParameterError, match="use a schema to list their values"):
         streams.from_iter([({"country": "NA"}, "yes")], nominal={"country": ["NA", "ZA"]})

@@ -156,7 +156,7 @@ def test_units_are_named(tmp_path):
     text = "weight,label\n" + "".join(f"{i % 40} kg,{'xy'[i % 2]}\n" for i in range(200))
     stream, said = quietly(written(tmp_path, text))
     assert stream.schema.features[0].nominal
-    assert said == ["The column 'weight' is read as names: numbers with units, such as '0 kg'."]
+    assert said == ["The column 'weight' is read as names, but contains numbers with units, such as '0 kg'."]
 
 
 def test_identifiers_are_left_out_and_many_values_share_inputs(tmp_path):
@@ -164,9 +164,9 @@ def test_identifiers_are_left_out_and_many_values_share_inputs(tmp_path):
     path = written(tmp_path, "id,word,a,label\n" + "\n".join([*rows, ""]))
     stream, said = quietly(path, most_values=32)
     assert [feature.name for feature in stream.schema.features] == ["word", "a"]
-    assert said[0].startswith("The column 'id' is left out: 3,000 values in 3,000 rows")
+    assert said[0].startswith("The column 'id' is left out: 3,000 distinct values in 3,000 rows")
     assert said[1] == (
-        "The column 'word' has very many values: 24 values have one input each, all other values share 8 (most_values= sets the number of inputs)."
+        "The column 'word' has very many values: 24 values have one input each, and all other values share the remaining 8 (most_values= sets the number of inputs)."
     )
     assert len(stream.schema.features[0].values) == 32
     X, _ = stream.draw(3000)
@@ -228,7 +228,10 @@ def test_a_target_with_decimals_is_a_number(tmp_path, kind):
 
 def test_many_whole_numbers_are_asked_about(tmp_path):
     path = written(tmp_path, "a,price\n" + "".join(f"{i % 3},{i}\n" for i in range(200)))
-    asked = r"the target 'price' must hold classes\. Got 200 different numbers in 200 rows \(name the column"
+    asked = (
+        r"the target 'price' must hold classes\. Got 200 different numbers in 200 rows\. Choose "
+        r"another column"
+    )
     with pytest.raises(DataError, match=asked):
         streams.read(path)
     assert streams.read(path, task="regression").draw(3)[1].tolist() == [0, 1, 2]
@@ -333,7 +336,7 @@ def test_a_look_says_how_every_column_is_read(tmp_path, monkeypatch):
         ("city", "names", 2, 0.25),
         ("churn", "target", 2, 0),
     ]
-    assert found.columns[0].note == "a different whole number in every row: an identifier?"
+    assert found.columns[0].note == "a different whole number in every row; this may be an identifier"
     assert found.columns[3].examples[0] == "1.200,50 €"
     assert found.classes == {"no": 3, "yes": 1}
     assert max(len(line) for line in str(found).splitlines()[1:]) <= 80
@@ -349,7 +352,7 @@ def test_a_look_names_the_words_that_are_read_as_missing(tmp_path):
     for path in (written(tmp_path, text), tmp_path / "rows.jsonl"):
         country, amount, note, _ = streams.look(path, target="late").columns
         assert country.note.startswith(
-            'missing: "NA" 8, "" 4 (columns= with the list of all its values keeps'
+            'missing: "NA" 8, "" 4 (to keep such a word as a name, list all values'
         )
         assert country.words == {"NA": 8, "": 4}
         assert amount.note == 'missing: "n/a" 4'
@@ -382,7 +385,9 @@ def test_what_columns_are_can_be_said_in_one_place(tmp_path, kind):
     with pytest.raises(DataError, match="must be readable as TOML, JSON or CSV"):
         streams.read(path, columns=tmp_path / "none.toml")
     for role in ("target", "weights"):
-        with pytest.raises(DataError, match=f"at most one column of the kind '{role}'. Got 'id' and 'size'"):
+        with pytest.raises(
+            DataError, match=f"At most one column may have the kind '{role}'. Got 'id' and 'size'"
+        ):
             streams.read(path, target="city", columns={"id": role, "size": role})
 
 
@@ -416,16 +421,16 @@ def test_a_column_with_two_kinds_is_an_error(tmp_path, kind, text):
 def test_a_header_that_looks_like_a_row_is_told(tmp_path, text, told):
     path = written(tmp_path, text)
     found = streams.look(path)
-    assert any("(pass header=False if it is a row)" in note for note in found.notes) is told
+    assert any("(pass header=False if the file has no header)" in note for note in found.notes) is told
     assert streams.look(path, header=False).rows == found.rows + 1
     _, notices = quietly(path)
-    assert any("are numbers or values (pass header=False" in notice for notice in notices) is told
+    assert any("look like values (pass header=False" in notice for notice in notices) is told
 
 
 def test_a_first_row_with_the_same_value_twice_is_told_to_be_no_header(tmp_path):
     path = written(tmp_path, "5.1,5.1,setosa\n4.9,3.0,setosa\n7.0,3.2,virginica\n")
     with pytest.raises(
-        DataError, match=r"line 1: the header must have distinct names\..*\(pass header=False if it"
+        DataError, match=r"line 1: the header must have distinct names\..*\(pass header=False if the"
     ):
         streams.read(path)
     stream = streams.read(path, header=False)
@@ -493,7 +498,7 @@ def test_a_text_of_wide_characters_is_known_by_its_mark(tmp_path, encoding, suff
 def test_a_text_that_is_not_utf_8_is_cp1252(tmp_path, monkeypatch):
     path, text = tmp_path / "s.csv", "Stadt,label\nKöln,a\nMainz,b\n"
     path.write_text(text, encoding="cp1252")
-    said = [f"{path} is not UTF-8: it is read as cp1252 (encoding= overrides this)."]
+    said = [f"{path} is not UTF-8 and is read as cp1252 (use encoding= to set another encoding)."]
     for how, expected in (({}, said), ({"encoding": "cp1252"}, [])):
         stream, told = quietly(path, **how)
         assert (stream.schema.features[0].values, told) == (("Köln", "Mainz"), expected)
@@ -519,16 +524,18 @@ def test_a_text_that_is_not_utf_8_is_cp1252(tmp_path, monkeypatch):
         warnings.simplefilter("ignore", DataNotice)
         stream = streams.read(path)
         assert len(stream.draw(9)[1]) == 2
-    assert "must be UTF-8 text (or set encoding=, such as latin-1). Got b'K" in str(stream.bad_rows.first[0])
+    assert ("must be UTF-8 text (or set encoding=, for example to latin-1). Got b'K") in str(
+        stream.bad_rows.first[0]
+    )
 
 
 def test_encodings_that_are_wrong(tmp_path):
     path = tmp_path / "s.csv"
     path.write_bytes(b"\xff\xfea,label\n1")
-    with pytest.raises(DataError, match="cannot be read to its end"):
+    with pytest.raises(DataError, match="cannot be read completely"):
         list(streams.read(path).blocks())
     with pytest.raises(
-        ParameterError, match=r"one that extends ASCII, such as 'latin-1', for standard input"
+        ParameterError, match=r"an encoding that extends ASCII, such as 'latin-1', if standard input is read"
     ):
         read_pipe(io.BytesIO(b"a,label\n1,x\n"), encoding="utf-16")
     with pytest.raises(ParameterError, match=r"Got 'latn-1' instead. Did you mean 'latin-1'"):
@@ -604,10 +611,14 @@ def test_a_zip_with_one_file_is_that_file(tmp_path):
     with zipfile.ZipFile(path, "w") as archive:
         archive.writestr("a.csv", "x")
         archive.writestr("b.csv", "x")
-    with pytest.raises(DataError, match=r"s\.zip must contain one file\. Got 'a\.csv', 'b\.csv' instead"):
+    with pytest.raises(
+        DataError,
+        match=r"s\.zip must contain exactly one file\. Got 'a\.csv', 'b\.csv' "
+        r"instead",
+    ):
         streams.read(path)
     path.write_bytes(b"PK nothing")
-    with pytest.raises(DataError, match=r"s\.zip must be a zip file\. Got: "):
+    with pytest.raises(DataError, match=r"s\.zip must be a zip file\. The error was: "):
         streams.read(path)
 
 
@@ -637,7 +648,7 @@ def test_the_first_sheet_of_a_workbook_is_read_with_its_types(tmp_path):
         X, y = stream.draw(99)
     told = [str(one.message) for one in said]
     assert told[0] == f"The first row is skipped: the header of {path} is in row 3."
-    assert told[1] == f"{path}: only the first sheet, 'Sheet', is read, not 'other'."
+    assert told[1] == f"{path}: only the first sheet 'Sheet' is read. Other sheets: 'other'."
     assert "s.xlsx, row 13: the 'amount' column must be a number" in told[-1]
     assert [f"{feature.name}" for feature in stream.schema.features] == [
         "when (day)", "when (weekday)", "when (day of year)", "when (hour)", "amount", "ok", "city", "floor",
@@ -657,7 +668,7 @@ def test_typed_columns_that_cannot_be_used_are_refused_by_name(tmp_path, ending)
     write = {".parquet": pq.write_table, ".arrow": feather.write_feather}[ending]
     numbers, labels, lists = [1.0, 2.0] * 20, ["x", "y"] * 20, [[1], [2]] * 20
     write(pa.table([numbers, numbers, labels], names=["a", "a", "label"]), path)
-    with pytest.raises(DataError, match=r"the columns must have distinct names\. Got \['a'\] twice"):
+    with pytest.raises(DataError, match=r"the columns must have distinct names\. Got \['a'\] more than once"):
         streams.read(path)
     write(pa.table({"a": numbers, "b": lists, "label": labels}), path)
     for options in ({"target": "b"}, {"nominal": ["b"]}):
@@ -738,9 +749,11 @@ def test_a_look_at_very_many_columns_is_a_summary(tmp_path):
     shown = str(looked)
     assert len(shown.splitlines()) < 40
     words = " ".join(shown.split())
-    assert "500 columns: 100 names, 398 numbers, 1 left out, 1 target; 0 with missing values." in words
+    assert (
+        "500 columns: 100 names, 398 numbers, 1 left out, 1 target. Columns with missing values: 0."
+    ) in words
     assert "c7" in words
-    assert "nothing to learn from" in words
+    assert "too many to learn from" in words
     assert "c8 " not in words
     assert "c8 " in looked.text(all=True)
 
@@ -749,7 +762,7 @@ def test_a_target_of_some_whole_numbers_says_what_it_is_taken_for(tmp_path):
     path = written(tmp_path, "a,rating\n" + "".join(f"{i},{i % 15}\n" for i in range(300)))
     expected = (
         "The 15 different numbers of the target 'rating' are read as classes "
-        "(set task='regression' if they are quantities, task='classification' if this is right)."
+        "(set task='regression' if the numbers are quantities, or task='classification' to hide this notice)."
     )
     stream, said = quietly(path)
     assert (said, stream.schema.n_classes) == ([expected], 15)
@@ -820,7 +833,9 @@ def test_names_that_differ_only_in_case_are_told_and_kept_apart(tmp_path):
     path = written(tmp_path, f"colour,status\n{rows}")
     expected = "The target 'status' has names that differ only in case ('kept', 'Kept'): each name is a separate class."
     alike = "names that differ only in case or punctuation ('red', 'Red'; 'blue.', 'blue')"
-    feature = f"The column 'colour' has {alike}: each name is a separate value (nominal= hides this notice)."
+    feature = (
+        f"The column 'colour' has {alike}: each name is a separate value (use nominal= to hide this notice)."
+    )
     stream, said = quietly(path)
     assert (said, stream.schema.classes) == ([expected, feature], ("Kept", "kept", "lost"))
     looked = streams.look(path)
@@ -834,9 +849,9 @@ def test_a_look_shows_all_of_few_names_placeholders_and_leading_zeros(tmp_path):
     rows = "".join(f"{words[i % 7]},x{i % 30},0{1050 + i % 3},{i % 2}\n" for i in range(70))
     colour, many, postcode, _ = streams.look(written(tmp_path, f"colour,many,postcode,label\n{rows}")).columns
     assert colour.examples == tuple(words)
-    assert colour.note == "\"unknown\" 10 times (missing=['unknown'] reads such values as missing)"
+    assert colour.note == "\"unknown\" 10 times (use missing=['unknown'] to read such values as missing)"
     assert (many.examples, many.note) == (("x0", "x1", "x2"), "")
-    assert postcode.note == "leading zeros, such as '01050', are lost (nominal= keeps them, as names)"
+    assert postcode.note == "leading zeros, such as '01050', are lost (use nominal= to keep them)"
 
 
 def test_a_notice_advises_only_what_its_entrance_has():
@@ -850,11 +865,11 @@ def test_a_notice_advises_only_what_its_entrance_has():
     expected = {
         "a schema that declares it keeps it": lambda: model().learn(rows, labels),
         "a categorical column is kept": lambda: model().learn(frame.drop_columns("y"), labels),
-        "nominal= of streams.from_frame keeps it": lambda: evaluate(model(), frame, target="y"),
+        "use nominal= of streams.from_frame to keep the column": lambda: evaluate(model(), frame, target="y"),
         "nominal= keeps it": lambda: streams.from_iter(zip(rows, labels, strict=True)).draw(60),
     }
     for advice, learn in expected.items():
-        with pytest.warns(DataNotice, match=rf"nothing to learn from \({advice}"):
+        with pytest.warns(DataNotice, match=rf"too many to learn from \({advice}"):
             learn()
     known = Schema((Feature("id", values=("A-0",)),), ("a", "b"))
     learnt = model().bind(known).learn(rows, labels)
@@ -866,7 +881,7 @@ def test_words_in_a_numeric_target_are_named(tmp_path, distinct):
     rows = [f"{i},{'free' if i % 50 == 7 else i % distinct * 1.25}\n" for i in range(300)]
     path = written(tmp_path, "a,price\n" + "".join(rows))
     with pytest.raises(
-        DataError, match=r"must hold numbers or classes.* but not 'free' \(missing=\['free'\] if"
+        DataError, match=r"must hold numbers or classes.* but not 'free'\. Set missing=\['free'\] if"
     ):
         streams.read(path)
     assert "but not 'free'" in streams.look(path).faults[0]
@@ -892,7 +907,8 @@ def test_numbers_that_are_said_to_be_times_are_read_as_such(tmp_path, unit):
     np.testing.assert_allclose(reader.read({"ts": rows[1]["ts"]}), X[1:2])
     np.testing.assert_allclose(reader.read({"ts": str(rows[1]["ts"])}), X[1:2])
     assert (
-        "these may be seconds since 1970 (dates= reads them as dates)" in streams.look(path).columns[0].note
+        "the numbers may be seconds since 1970 (use dates= to read them as "
+        "dates)" in streams.look(path).columns[0].note
     )
     with pytest.raises(ParameterError, match="a list of columns with dates or seconds since 1970"):
         streams.read(written(tmp_path, "n,label\n1,a\n2,b\n"), dates=["n"])
@@ -908,14 +924,18 @@ def test_members_that_come_too_late_are_said(tmp_path, monkeypatch):
         "b",
     ]  # within the first rows
     monkeypatch.setattr("heros.streams.json_lines.READ_BYTES", 1000)
-    with pytest.warns(DataNotice, match=r"The field 'b' is left out: it first appears in line 152 of"):
+    with pytest.warns(
+        DataNotice,
+        match=r"The field 'b' is left out, because it first appears in line 152 "
+        r"of",
+    ):
         stream = streams.read(path)
     assert [one.name for one in stream.schema.features] == ["a", "wide"]
 
 
 def test_a_file_that_is_nearly_there_is_proposed(tmp_path):
     written(tmp_path, "a,label\n1,x\n", "tickets.csv")
-    with pytest.raises(DataError, match=r"Got no such file instead. Did you mean 'tickets.csv'\?"):
+    with pytest.raises(DataError, match=r"there is no such file. Did you mean 'tickets.csv'\?"):
         streams.read(tmp_path / "ticket.csv")
-    with pytest.raises(DataError, match=r"Got no such file instead\.$"):  # a common ending is not enough
+    with pytest.raises(DataError, match=r"there is no such file\.$"):  # a common ending is not enough
         streams.read(tmp_path / "trips.csv")

@@ -40,7 +40,7 @@ HOST = re.compile(r"(\[[^\[\]@]+\]|[^:\[\]\s]*)(:(?P<port>[0-9]{1,5}))?")
 
 
 def expect_servers(servers: Any, name: str, owner: str, example: str) -> str:
-    """Return the address of one or several servers, separated by commas; raise an error for an invalid port.
+    """Return the given server addresses (separated by commas); raise an error if an address is invalid.
 
     Examples
     --------
@@ -49,10 +49,10 @@ def expect_servers(servers: Any, name: str, owner: str, example: str) -> str:
     >>> expect_servers("nats://host:first", "url", "Me", "nats://host:4222")
     Traceback (most recent call last):
         ...
-    heros.ParameterError: The 'url' parameter of Me must be like nats://host:4222, with a port in [1, 65535].
-    Got 'nats://host:first' instead.
+    heros.ParameterError: The 'url' parameter of Me must be an address like nats://host:4222, with a port in
+    [1, 65535]. Got 'nats://host:first' instead.
     """
-    rule = f"like {example}, with a port in [1, 65535]"
+    rule = f"an address like {example}, with a port in [1, 65535]"
     if not isinstance(servers, str) or not servers.strip(", "):
         raise ParameterError.of(name, owner, rule, servers)
     for one in servers.split(","):
@@ -64,6 +64,6 @@ def expect_servers(servers: Any, name: str, owner: str, example: str) -> str:
 
 
 def without_secrets(url: str) -> str:
-    """Return a URL for messages and records, without user name, path and query, which may hold secrets."""
+    """Return a URL for messages and records, without the user name, path and query, which may be secret."""
     scheme, netloc, *rest = urlsplit(url)
     return f"{scheme}://{netloc.rpartition('@')[2]}{'/…' if any(rest) else ''}"

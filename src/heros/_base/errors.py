@@ -24,7 +24,8 @@ The 'target' parameter of read must be a column. Got 'lable' instead. Did you me
 The message of a `MissingExtra` contains the command that installs the packages.
 
 >>> print(MissingExtra.of("Reading Excel files", "excel"))
-Reading Excel files needs packages that are not installed (extra 'excel'): pip install 'openpyxl>=3.1'
+Reading Excel files needs packages that are not installed (extra 'excel'). Install them with: pip install
+'openpyxl>=3.1'
 """
 
 from __future__ import annotations
@@ -101,7 +102,8 @@ class MissingExtra(HerosError, ImportError):
         lines = [line.replace("'", '"').partition(";") for line in requires("heros-learn") or ()]
         found = [package.strip() for package, _, condition in lines if condition.strip() == marker]
         command = " ".join(f"'{package}'" for package in found)
-        return cls(f"{what} needs packages that are not installed (extra {extra!r}): pip install {command}")
+        needed = f"{what} needs packages that are not installed (extra {extra!r})."
+        return cls(f"{needed} Install them with: pip install {command}")
 
 
 for _name in __all__:

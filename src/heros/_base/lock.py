@@ -1,4 +1,4 @@
-"""A non-blocking lock that raises an error for a second caller and survives interrupts."""
+"""A non-blocking lock that raises an error for a second caller and is released even after Ctrl-C."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class ExclusiveUse:
 
     A lock that is released in a ``finally`` block stays locked if Ctrl-C arrives just before or during the
     release. This lock belongs to the function that acquired it, and is released when that function ends for
-    any reason. Only a caller that finds the lock taken checks whether the function is still running.
+    any reason. A caller that finds the lock taken checks whether this function is still running.
     """
 
     __slots__ = ("_message", "_place")
@@ -42,7 +42,7 @@ class ExclusiveUse:
 
 
 def _after(place: Place) -> Place:
-    """Return the next dictionary, which replaces `place` when the function that holds `place` has ended."""
+    """Return the dictionary that replaces `place` if its function ended without releasing the lock."""
     found = place.setdefault("next", {})
     assert isinstance(found, dict)
     return found

@@ -28,7 +28,7 @@ class Rule:
     none: bool = False  # whether None is allowed
 
     def check(self, value: Any, name: str, owner: str) -> Any:
-        """Return the value in the parameter's type, or raise a ParameterError with the rule."""
+        """Convert a value to the type of the parameter; raise a ParameterError if the value is invalid."""
         if value is None and self.none:
             return None
         try:

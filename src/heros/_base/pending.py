@@ -1,4 +1,4 @@
-"""A bounded store of instances that wait for their labels."""
+"""A bounded store of instances whose labels have not arrived yet."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ T = TypeVar("T")
 
 @dataclass(slots=True)
 class Counts:
-    """Counts of predicted, learnt and expired instances, and of labels for unknown instances."""
+    """Counts of instances that were predicted, learnt or evicted, and of labels for unknown instances."""
 
     answered: int = 0
     learnt: int = 0
@@ -29,7 +29,7 @@ class Counts:
 
 
 class Pending(Generic[T]):
-    """A store of items by id, oldest first, with limits on their number, age and bytes.
+    """A store of items by id, oldest first, with limits on the number, age and total size of the items.
 
     Parameters
     ----------
@@ -136,13 +136,15 @@ class Pending(Generic[T]):
 
     def _time(self) -> float:
         now = self._clock()
+        if type(now) is float and math.isfinite(now):
+            return now
         if isinstance(now, bool) or not isinstance(now, Real) or not math.isfinite(now):
             raise ParameterError.of("clock", self._owner, "a function that returns the time in seconds", now)
         return float(now)
 
     @property
     def full(self) -> bool:
-        """Whether adding an item may evict another one."""
+        """Whether adding an item may evict another item."""
         return len(self._held) >= self.most or (self.most_bytes is not None and self.bytes >= self.most_bytes)
 
     def size_of(self, id: Id, what: T) -> int:
@@ -171,7 +173,7 @@ def bytes_of(value: object) -> int:
     True
     """
     size = sys.getsizeof(value)
-    if isinstance(value, float | int | str):  # the check for a mapping is slow
+    if isinstance(value, str | int | float):  # most values; checking for a Mapping takes longer
         return size
     if isinstance(value, Mapping):
         return size + sum(bytes_of(name) + bytes_of(one) for name, one in value.items())

@@ -11,7 +11,7 @@ T = TypeVar("T")
 
 
 class Bar:
-    """The part of the `rich.progress.Progress` interface that HEROS uses; this base class shows nothing."""
+    """A progress bar that shows nothing, with the methods of `rich.progress.Progress` that HEROS uses."""
 
     disable = True
 
@@ -22,7 +22,7 @@ class Bar:
         return
 
     def add_task(self, description: str, *, total: float | None = None, **fields: Any) -> Any:
-        """Add a task and return its id for the other methods."""
+        """Add a task and return its id, which the other methods need."""
 
     def advance(self, task_id: Any, advance: float = 1) -> None:
         """Advance a task by `advance` steps."""

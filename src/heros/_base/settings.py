@@ -39,11 +39,11 @@ class Setting:
     none: Any = None  # the value that stands for None in the compiled core
 
     def checked(self, value: Any, owner: str) -> Any:
-        """Return the value in the setting's type, or raise a ParameterError with the rule."""
+        """Convert a value to the type of the setting; raise a ParameterError if the value is invalid."""
         return self.rule.check(value, self.name, owner)
 
     def omits(self, value: Any) -> bool:
-        """Return whether a description omits the setting if it has this value."""
+        """Return whether the description of a part omits the setting if the setting has this value."""
         return self.optional and bool(value == self.default)
 
     @property
@@ -55,7 +55,7 @@ class Setting:
 
 
 def documented(text: str | None, settings: Iterable[Setting]) -> str | None:
-    """Return a docstring in which ``{settings}`` is replaced by the parameter `configurations`."""
+    """Replace ``{settings}`` in a docstring by an entry for `configurations` that describes each setting."""
     head, mark, tail = (text or "").partition("{settings}")
     if not mark:
         return text

@@ -116,7 +116,7 @@ class Table:
     headings
         One heading per column; empty for a table without headings.
     rows
-        The first rows; `add` appends more. Floats are printed with four significant digits.
+        The first rows; `add` appends more rows. Floats are printed with four significant digits.
     align
         One letter per column: ``l`` (left), ``r`` (right, the default) or ``w`` (left, wrapped at the edge
         of the terminal).
@@ -170,7 +170,7 @@ class Table:
         return "\n".join(line for line, _ in self._lines(None))
 
     def show(self, file: TextIO | None = None) -> None:
-        """Print the table, fitted to the terminal, on standard output by default."""
+        """Print the table, fitted to the terminal, to a file or (by default) to standard output."""
         file = sys.stdout if file is None else file
         width = shutil.get_terminal_size().columns
         styled = file.isatty() and "NO_COLOR" not in os.environ

@@ -47,7 +47,7 @@ def check_model(model: Any, *, numeric: bool = False) -> None:
     Traceback (most recent call last):
         ...
     heros.checks.base.CheckError: Models(Wrong) must learn from the test data. The model 'Wrong' (0) failed
-    to predict. Got ValueError: expected 2 probabilities, got an array of shape (1,)
+    to predict. The error was ValueError: expected 2 probabilities, got an array of shape (1,)
     """
     try:
         pool = Models([model], costs=[1], on_error="raise")
@@ -86,7 +86,7 @@ def check_pool(pool: Any, *, numeric: bool = False) -> None:
     try:
         costs = pool.bind(schema, np.random.default_rng(1)).costs
         fits = costs.shape == (pool.n_models,) and bool((costs >= 0).all()) and abs(costs.sum() - 1) < 1e-9
-        expect(fits, pool, "have a cost for each model; the costs must sum to 1", costs.tolist())
+        expect(fits, pool, "have one cost per model, and the costs must sum to 1", costs.tolist())
         _check_learning(pool, schema, X, y)
         _check_growth(pool, schema, X, y, numeric)
     except CheckError:
@@ -128,7 +128,7 @@ def _check_growth(
         raise
     wider = np.column_stack([X[50:], np.ones(ROWS - 50)])
     block = model.test_then_train(wider, y[50:])
-    expect(np.isfinite(block.outputs).all(), pool, "predict finite numbers after its schema has grown")
+    expect(np.isfinite(block.outputs).all(), pool, "predict finite numbers after its schema was extended")
 
 
 def _copy(model: Heros) -> Heros | None:

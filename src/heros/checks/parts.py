@@ -30,8 +30,8 @@ def check_policy(policy: Any) -> None:
 
     A choice must be a boolean mask with at most k models. The choice must depend only on the arguments and on
     the policy's state, and must not change the arguments. All random numbers must come from `rng`. The method
-    `explain`, if defined, must return a reason for exactly the chosen models. The method `restore`, if
-    defined, must restore the state that `state` returned.
+    `explain`, if defined, must return a reason for each chosen model and for no other model. The method
+    `restore`, if defined, must restore the state that `state` returned.
 
     Examples
     --------
@@ -86,16 +86,16 @@ def _check_choice(policy: Any, scores: NDArray[np.float64], costs: NDArray[np.fl
     repeated = other.choose(scores, costs, k, np.random.default_rng(7))
     expect(same(mask, repeated), policy, "make the same choice again with the same state, arguments and rng")
     reasons = explain(policy, scores, costs, k, mask)
-    rule = "give a reason for exactly the chosen models"
+    rule = "give a reason for each chosen model and for no other model"
     expect(set(reasons) == set(np.flatnonzero(mask).tolist()), policy, rule, reasons)
 
 
 def check_score(score: Any) -> None:
     """Check that a score computes the performance of models as `heros.Heros` requires.
 
-    The score of each model must be a finite number. The score must depend only on the outcomes of this model.
-    It must not change on instances on which the model is not evaluated. The method `restore`, if defined,
-    must restore the state that `state` returned.
+    The score of each model must be a finite number. The score must depend only on the outcomes of that model.
+    The score must not change on instances on which the model is not evaluated. The method `restore`, if
+    defined, must restore the state that `state` returned.
 
     Examples
     --------
@@ -134,7 +134,7 @@ def check_score(score: Any) -> None:
         restored.restore({name: np.array(array) for name, array in together.state().items()})
         for one in (together, restored):
             one.update(np.array([1.0, 0.0, 0.5]), np.ones(3, dtype=bool))
-        rule = "continue after restore(state()) like the original"
+        rule = "give the same scores as the original after restore(state())"
         expect(same(together.values, restored.values), score, rule)
     stream = Agrawal(function=2)
     Heros(MLPGrid(hidden=[4]), k=2, score=score, seed=1, schema=stream.schema).learn(*stream.draw(200))
@@ -144,13 +144,13 @@ def check_measure(measure: Any, *, numeric: bool | None = None) -> None:
     """Check that a measure evaluates predictions as `heros.evaluate` requires.
 
     The measure must have a `name`, an ``update(y, output)`` and a `value`. The value must not depend on the
-    block size. Reading the value, or later changes of the arrays passed to `update`, must not change it. A
-    subclass of `heros.measures.Measure` must also support `merge`, `state` and `restore`.
+    block size. Neither reading the value nor later changes to the arrays passed to `update` may change the
+    value. A subclass of `heros.measures.Measure` must also support `merge`, `state` and `restore`.
 
     Parameters
     ----------
     measure
-        The measure, without any data. The check uses copies.
+        A measure that has not been updated yet. The check uses copies.
     numeric
         Whether the targets are numbers rather than classes; by default the measure's attribute `numeric`.
 
@@ -195,7 +195,8 @@ def check_measure(measure: Any, *, numeric: bool | None = None) -> None:
 
 
 def _check_measure_of_ours(measure: Measure, one: Any, two: Any, value: float) -> None:
-    expect(math.isnan(measure.fresh().value), measure, "be NaN before any update", measure.fresh().value)
+    empty = measure.fresh().value
+    expect(math.isnan(empty), measure, "have the value NaN before the first update", empty)
     rule, better = "have `better` set to 'higher' or 'lower'", measure.better
     expect(better in {"higher", "lower"}, measure, rule, better)
     first, second = measure.fresh(), measure.fresh()
@@ -204,7 +205,8 @@ def _check_measure_of_ours(measure: Measure, one: Any, two: Any, value: float) -
     again = measure.fresh()
     again.restore(pickle.loads(pickle.dumps(first.state())))
     again.update(*two)
-    expect(_almost_equal(again.value, value), measure, "continue after restore(state())", again.value)
+    rule = "have the same value as the original after restore(state())"
+    expect(_almost_equal(again.value, value), measure, rule, again.value)
     first.merge(second)
     expect(_almost_equal(first.value, value), measure, "have the same value after a merge", first.value)
 

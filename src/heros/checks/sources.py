@@ -16,8 +16,8 @@ def check_source(source: Any, *, most: int = 1000) -> None:
 
     The check starts at the current position of the source. A call to `poll` must return IDLE, END, or a block
     with at most the requested number of rows and one column per feature of the schema. After END, every call
-    must return END. The schema may only grow. If the source has `where` and `seek`, the source must return
-    the same instances again after seeking to an earlier position.
+    must return END. The schema may only be extended. If the source has `where` and `seek`, the source must
+    return the same instances again after seeking to an earlier position.
 
     Parameters
     ----------
@@ -52,13 +52,14 @@ def check_source(source: Any, *, most: int = 1000) -> None:
             rule = f"return at most {requested} rows of {width} features, each with a target"
             fits = X.ndim == 2 and len(X) == len(y) and 0 < len(X) <= requested and X.shape[1] == width
             expect(fits, source, rule, X.shape)
-            expect(checked.schema.extends(schema), source, "have a schema that only grows", checked.schema)
+            rule = "keep all features, values and classes of its schema"
+            expect(checked.schema.extends(schema), source, rule, checked.schema)
             schema, read = checked.schema, read + len(X)
             if place is None:
                 place = checked.where() or {}
             else:
                 rest.append((X, y))
-    expect(read > 0, source, "have instances ready to be checked")
+    expect(read > 0, source, "return at least one instance")
     if ended:
         expect(checked.poll(1, 0.0) is END, source, "return END again after END")
     if place and rest:

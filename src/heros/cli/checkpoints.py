@@ -33,7 +33,7 @@ def checkpoints_command(
     directory: Annotated[Path, typer.Argument(metavar="DIR", help="The directory given to --checkpoint.")],
     as_json: options.AsJson = False,
 ) -> None:
-    """List the checkpoints in a directory, newest first, and whether each is complete."""
+    """List the checkpoints in a directory, newest first, and show whether each one is complete."""
     checkpoints = found(directory)
     if as_json:
         plain = [
@@ -64,7 +64,7 @@ def checkpointing(
     place = resume_from.parent if directory is None and resume_from is not None else directory
     if place is None:
         if resume:
-            raise ParameterError.of("resume", "heros", "given with --checkpoint DIR", resume)
+            raise ParameterError.of("resume", "heros", "used with --checkpoint DIR", resume)
         return {}
     settings = {"every": every, "keep": keep, "on_checkpoint_error": on_error}
     return {"checkpoint": place, "resume": resume_from or resume, **settings}
@@ -95,7 +95,7 @@ def print_notices(most: int | None = None) -> Iterator[None]:
         warnings.showwarning = show
         yield
         if most is not None and len(printed) > most:
-            say(f"heros: {len(printed) - most} more notices; heros look shows how each column is read")
+            say(f"heros: {len(printed) - most} more notices; run heros look to see how each column is read")
 
 
 def _say_if_possible(text: str, style: str = "") -> None:
@@ -110,7 +110,7 @@ def recorded_before(
     """Return the recorded run if the requested run is finished; None if it is unfinished.
 
     If a process is killed after it has written the record, the next start of the command must report that
-    the run is finished. The record of another run raises an error.
+    the run is finished. If the record belongs to another run, an error is raised.
     """
     run = records.read(place)
     saved, asked = {"watch": "all"} | run.settings, parts_written(model)
@@ -118,6 +118,6 @@ def recorded_before(
     length = run.n_instances if stream.n_instances is None else stream.n_instances
     same = same and (run.window, list(run.figures)) == (window, list(measures))
     if not same or length < run.n_instances:
-        raise HerosError(f"The record {place} already exists; pass --force to replace it.")
+        raise HerosError(f"The record {place} already exists. Pass --force to replace it.")
     rows = run.n_instances + run.bad_rows.count  # the length of a file includes skipped rows
     return None if run.interrupted or rows < length else run

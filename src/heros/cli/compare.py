@@ -47,14 +47,17 @@ def compare_command(
     policy: Annotated[
         list[str] | None,
         typer.Option(
-            help="A policy, e.g. zeta:0.05@0.2; may be repeated. By default: the default model without a "
-            f"budget and with {' and '.join(BUDGETS)} (or --budget), and the baselines (no change, majority)."
+            help="A policy, e.g. zeta:0.05@0.2; may be repeated. Default: the default model without a "
+            f"budget and with each of the budgets {' and '.join(BUDGETS)} (or with the given --budget), and "
+            "the baselines 'no change' and 'majority'."
         ),
     ] = None,
     seeds: Annotated[
-        int, typer.Option(min=1, help="Number of runs of each policy, with seeds 1, 2, ...")
+        int, typer.Option(min=1, help="Number of runs per policy, with the seeds 1, 2, ...")
     ] = 1,
-    jobs: Annotated[int, typer.Option(min=1, help="Number of runs in parallel, one process each.")] = 1,
+    jobs: Annotated[
+        int, typer.Option(min=1, help="Number of runs in parallel; each run has its own process.")
+    ] = 1,
     n: options.N = None,
     window: options.Window = None,
     meter: options.MeterName = "cpu",
@@ -67,13 +70,16 @@ def compare_command(
     on_bad_row: options.OnBadRow = "skip",
     as_json: options.AsJson = False,
 ) -> None:
-    """Compare the default model, budgets and baselines, or several policies, on a stream."""
+    """Compare the default model, models with a budget and baselines, or several policies, on a stream."""
     if stream == "-":
         raise ParameterError.of(
-            "stream", "compare", "a name or a file, because standard input can be read only once", "-"
+            "stream",
+            "compare",
+            "the name of a stream or a file, because standard input can be read only once",
+            "-",
         )
     if jobs > 1 and Meter.kind(meter).whole_machine:
-        rule = f"1 with the meter {meter}, which measures the whole machine"
+        rule = f"1 if the meter is {meter}, because this meter measures the whole machine"
         raise ParameterError.of("jobs", "compare", rule, jobs)
     if resume and out is None:
         raise ParameterError.of("resume", "compare", "used with --out", resume)
@@ -89,7 +95,9 @@ def compare_command(
     todo = [make(opened, seed=seed, **settings) for make in entries.values() for seed in range(1, seeds + 1)]
     places = [] if out is None or force or resume else [out / job.id for job in todo]
     if there := next(filter(records.exists, places), None):
-        raise HerosError(f"The record {there} already exists; pass --force or --resume.")
+        raise HerosError(
+            f"The record {there} already exists. Pass --force to replace it, or --resume to skip this run."
+        )
     again, executor = force and not resume, Processes(jobs) if jobs > 1 else Serial()
     with print_notices():
         outcome = run_all(todo, out, executor=executor, force=again, strict=True, each=jobs == 1, keep=True)
@@ -115,7 +123,7 @@ def compare_command(
     if fault is not None:  # raised after the results are printed, so that they are not lost
         raise HerosError(fault)
     if any(run.too_many_bad_rows for run in runs):
-        say(f"heros: {runs[0].stream} has too many bad rows; the runs stopped early", style="yellow")
+        say(f"heros: the runs stopped early, because {runs[0].stream} has too many bad rows", style="yellow")
         raise typer.Exit(1)
 
 
@@ -123,7 +131,7 @@ def _policies(
     policy: list[str], described: EnsembleOptions, numeric: bool
 ) -> Mapping[str, Callable[..., Experiment]]:
     if described.budget is not None:
-        raise ParameterError.of("budget", "compare", "given without --policy", described.budget)
+        raise ParameterError.of("budget", "compare", "left out if --policy is given", described.budget)
     pool = default_regression() if numeric and described.pool is None else pool_of(described.pool or "mlp")
     settings = {"pool": pool, **described.settings}
     chosen = [policy_of(text, described.epsilon) for text in policy]
@@ -131,7 +139,7 @@ def _policies(
 
 
 def _models(described: EnsembleOptions) -> Mapping[str, Callable[..., Experiment]]:
-    """Return the experiments with the default model, one without a budget and one for each budget."""
+    """Return one experiment with the default model without a budget, and one experiment per budget."""
     pool = None if described.pool is None else pool_of(described.pool)
     policy = None if described.epsilon is None else policy_of("cand", described.epsilon)
     settings = described.settings | {"pool": pool, "policy": policy}
@@ -141,9 +149,9 @@ def _models(described: EnsembleOptions) -> Mapping[str, Callable[..., Experiment
 
 
 def _rows(groups: list[Group]) -> list[dict[str, Any]]:
-    """Return the mean measures of each group, its mean rank by the first measure, and its saving.
+    """Return the mean measures, the mean rank by the first measure, and the saving of each group.
 
-    The saving is the energy saved compared with training every model, or with the default model.
+    The saving is the share of energy saved, compared with training every model or with the default model.
     """
     full = next((group.joules for group in groups if group.label in {"everything", "default"}), None)
     measures = groups[0].runs[0].measures

@@ -47,7 +47,7 @@ def demo_command(
         int, typer.Option("--n", min=1000, help="Number of instances of the drifting stream.")
     ] = 8_000,
 ) -> None:
-    """Run Heros() on an example file and a drifting stream; compare it with River's forest if installed."""
+    """Run Heros() on an example file and a drifting stream; if River is installed, also run its forest."""
     with tempfile.TemporaryDirectory() as directory:
         table = Table(
             ("stream", "model", "AUROC", "accuracy", "CPU s", "µs per instance"),
@@ -61,7 +61,7 @@ def demo_command(
             table.add(run.stream, run.settings["label"], *figures, each)
         write_report(directory, PAGE)
     table.show()
-    typer.echo(f"\nCurves, models and costs: open {PAGE} in a browser.")
+    typer.echo(f"\nOpen {PAGE} in a browser to see the curves, models and costs.")
 
 
 def _runs(n: int) -> Iterator[Run]:

@@ -57,7 +57,7 @@ def pools_command(as_json: options.AsJson = False) -> None:
     ]
     _show(("pool", "models"), rows, as_json)
     if not as_json:
-        typer.echo(f"Or your own pool file, e.g. --pool mine.toml:\n\n{FILE}")
+        typer.echo(f"You can also write your own pool file, e.g. for --pool mine.toml:\n\n{FILE}")
 
 
 def _first_line(kind: object) -> str:

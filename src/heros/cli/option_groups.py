@@ -111,7 +111,7 @@ class ModelOptions(EnsembleOptions):
 
 
 def with_options(place: str, kind: Any) -> Callable[[Command], Command]:
-    """Return a decorator that replaces a parameter of a command by one option per field of `kind`."""
+    """Return a decorator that replaces a command's parameter `place` by one option per field of `kind`."""
     hints = get_type_hints(kind, localns={"Path": Path}, include_extras=True)
     as_option = inspect.Parameter.KEYWORD_ONLY
     shared = [

@@ -78,8 +78,8 @@ MostValues = Annotated[
     int | None,
     of_files(
         min=2,
-        help="Maximum number of inputs per nominal column (default 256); later values share a quarter of the "
-        "inputs.",
+        help="Maximum number of inputs per nominal column (default 256). If a column has more values, its "
+        "rare values share a quarter of the inputs.",
     ),
 ]
 ColumnsFile = Annotated[
@@ -94,12 +94,13 @@ FormatName = Annotated[
 ]
 Delimiter = Annotated[str | None, of_files(help="The column separator (tab: \\t); detected by default.")]
 NoHeader = Annotated[
-    bool, of_files("--no-header", help="The first line of a CSV file is a row; the columns are x1, x2, ...")
+    bool, of_files("--no-header", help="The CSV file has no header. The columns are named x1, x2, ...")
 ]
 EncodingName = Annotated[
     str | None,
     of_files(
-        help="The text encoding: latin-1, cp1252, ...; by default UTF-8, or UTF-16 if the file has a BOM."
+        help="The text encoding: latin-1, cp1252, ...; by default UTF-8, or UTF-16 if the file starts "
+        "with a BOM."
     ),
 ]
 Missing = Annotated[
@@ -116,29 +117,32 @@ Epsilon = Annotated[
 ]
 K = Annotated[
     int | None,
-    of_model(help="Maximum number of models trained per step; by default 11 of 14, or 60 % of --pool."),
+    of_model(
+        help="Maximum number of models trained per step; by default 11 of the 14 models, or 60 % of the "
+        "models in --pool."
+    ),
 ]
 PoolName = Annotated[
     str | None,
     of_model(
         help=f"{', '.join(written_parts('pool'))}, or a TOML file (see heros pools). Default: fourteen "
-        "models of seven kinds with their own policy, k and answer (others for regression); for heros "
-        "compare: mlp."
+        "models of seven kinds, with their own policy, k and answer; regression has its own default. With "
+        "heros compare --policy, the default for classification is mlp."
     ),
 ]
 PolicyName = Annotated[
     str | None,
     of_model(
-        help="The policy that chooses the models to train, e.g. cand or zeta:0.05@0.2 (ζ and ε; the default "
-        "with --pool). See heros policies."
+        help="The policy that chooses the models to train, e.g. cand or zeta:0.05@0.2 (ζ = 0.05 and "
+        "ε = 0.2; the default if --pool is given). See heros policies."
     ),
 ]
 BudgetName = Annotated[
     str | None,
     of_model(
         help="CPU time or energy per instance, e.g. '20 us' or '0.4 mJ', or a power, e.g. '5 W' or "
-        "'500 J/h'; models are paused if the budget is too small for all models. With a power, training "
-        "stops when the energy of an hour is used up, and continues in the next hour."
+        "'500 J/h'. If the budget is too small for all models, some models are paused. With a power, "
+        "training stops when the energy for one hour is used up, and continues in the next hour."
     ),
 ]
 AnswerName = Annotated[
@@ -151,13 +155,15 @@ Burst = Annotated[
 WatchName = Annotated[
     str,
     of_model(
-        help="Models to evaluate on each instance: all; trained (models trained or used to predict); or N "
-        "(as trained, and each other model on every N-th instance)."
+        help="Models to evaluate on each instance: all; trained (only models that are trained or that "
+        "predict); or N (like trained, and each other model on every N-th instance)."
     ),
 ]
 ClassWeights = Annotated[
     str | None,
-    of_model(help="Training weight of each class: balanced, or weights like yes=5,no=1 (default 1)."),
+    of_model(
+        help="Training weight of each class: balanced, or one weight per class, e.g. yes=5,no=1 (default 1)."
+    ),
 ]
 Explainable = Annotated[
     bool,
@@ -177,7 +183,8 @@ Window = Annotated[
     of_costs(
         parser=count,
         metavar="N",
-        help="Number of instances per point of the curves; by default at most 1000, for at least 30 points.",
+        help="Number of instances per point of the curves; by default at most 1000, so that there are at "
+        "least 30 points.",
     ),
 ]
 MeterName = Annotated[str, of_costs(help=f"The energy meter: {', '.join(Meter.names())} (see heros doctor).")]
@@ -192,12 +199,15 @@ CarbonFile = Annotated[
     str | None,
     of_costs(
         metavar="FILE|URL",
-        help="Train when the carbon intensity is low: a CSV file or JSON list of times and g CO2e per kWh.",
+        help="Train when the carbon intensity is low. The file is a CSV table or a JSON list with times "
+        "and g CO2e per kWh.",
     ),
 ]
 CarbonDelay = Annotated[
     str,
-    of_costs(metavar="6h", help="With --carbon: the maximum delay of training on an instance, e.g. 6h."),
+    of_costs(
+        metavar="6h", help="With --carbon: the maximum delay before the models train on an instance, e.g. 6h."
+    ),
 ]
 Country = Annotated[str | None, of_costs(help="Use the carbon intensity of this country: FRA, DEU, USA, ...")]
 Out = Annotated[
@@ -208,7 +218,8 @@ Save = Annotated[
     Path | None, typer.Option(help="Save the trained model to this file, for heros predict and Heros.load.")
 ]
 PredictionsFile = Annotated[
-    Path | None, typer.Option(help="A .csv, .parquet or .arrow file for the prediction of every instance.")
+    Path | None,
+    typer.Option(help="Write the prediction of every instance to this .csv, .parquet or .arrow file."),
 ]
 Force = Annotated[bool, typer.Option("--force", help="Replace an existing record or file.")]
 OnBadRow = Annotated[
@@ -221,8 +232,8 @@ OnBadRow = Annotated[
 OnGap = Annotated[
     str | None,
     of_files(
-        help="If a queue has lost messages: stop (the default), or go-on with a warning. Both print "
-        "the number of lost messages."
+        help="What to do if a queue has lost messages: stop (the default), or go-on (continue with a "
+        "warning). Both print the number of lost messages."
     ),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]
@@ -231,7 +242,7 @@ CheckpointDirectory = Annotated[
     of_checkpoints(
         parser=directory,
         metavar="PATH",
-        help="Write checkpoints to this directory, which no other run may use.",
+        help="Write checkpoints to this directory. No other run may use the directory.",
     ),
 ]
 Every = Annotated[
@@ -246,5 +257,9 @@ ResumeFrom = Annotated[
     Path | None, of_checkpoints(help="Continue from this checkpoint (see heros checkpoints).")
 ]
 OnCheckpointError = Annotated[
-    str, of_checkpoints(help="If a checkpoint cannot be written: raise ends the run, warn continues it.")
+    str,
+    of_checkpoints(
+        help="What to do if a checkpoint cannot be written: raise (end the run) or warn (continue with a "
+        "warning)."
+    ),
 ]

@@ -73,13 +73,19 @@ def source_of(
     """Open a queue by its URL, or another stream as `stream_of` does."""
     if not is_address(text):
         if on_gap is not None:
-            raise ParameterError.of("on_gap", "heros", "left out: it applies only to queues", on_gap)
+            raise ParameterError.of(
+                "on_gap", "heros", "left out, because the option applies only to queues", on_gap
+            )
         return stream_of(text, target, settings, n=n, on_bad_row=on_bad_row)
     if target is None:
-        raise ParameterError.of("target", "heros", "given for a queue: messages have no last column", target)
+        raise ParameterError.of(
+            "target", "heros", "given for a queue, because messages have no last column", target
+        )
     for name, given in settings.items():
         if name not in OF_MESSAGES:
-            raise ParameterError.of(name, "heros", "left out: it applies only to files, not to queues", given)
+            raise ParameterError.of(
+                name, "heros", "left out, because the option applies only to files", given
+            )
     gap = {} if on_gap is None else {"on_gap": on_gap.replace("go-on", "go on")}
     source = connect(text, target=target, on_bad_row=on_bad_row, directory=directory, **gap, **settings)
     if n is not None:
@@ -112,14 +118,16 @@ def stream_of(
     elif text in names:
         for name, given in {"target": target, **settings}.items():
             if given is not None:
-                raise ParameterError.of(name, "heros", f"left out, because {text} defines it", given)
+                raise ParameterError.of(
+                    name, "heros", f"left out, because {text} is a named stream and not a file", given
+                )
         stream = streams.load(text)
     elif "." in text or "/" in text or os.path.exists(text):
         stream = streams.read(text, target=target, on_bad_row=on_bad_row, **settings)
         if not quiet:
             _notify_doubts(text, target, settings)
     else:
-        rule = f"a file, - or one of {', '.join(names)}"
+        rule = f"a file, - for standard input, or one of {', '.join(names)}"
         raise ParameterError.of("stream", "heros", rule, text, names)
     return stream if n is None else stream.take(n)
 
@@ -128,14 +136,16 @@ def _notify_doubts(path: str, target: str | None, settings: Mapping[str, Any]) -
     """Issue notices about the default target and about columns that may be read in an unexpected way."""
     found = streams.look(path, target=target, **settings)
     if target is None:
-        notice(f"The target is the column {found.target!r} (target= names another column).", DataNotice)
+        notice(
+            f"The target is the column {found.target!r} (use target= to choose another column).", DataNotice
+        )
     for column in found.columns:
         if column.warning:
             notice(column.warning, DataNotice)
 
 
 def class_weight_of(text: str | None) -> ClassWeight:
-    """Parse the training weight of each class: ``balanced``, or weights by name.
+    """Parse the training weight of each class: ``balanced``, or weights by class name.
 
     Examples
     --------
@@ -148,7 +158,7 @@ def class_weight_of(text: str | None) -> ClassWeight:
     try:
         return checked_class_weight({name: float(weight) for name, _, weight in pairs if name or weight})
     except ValueError:
-        rule = "balanced, or weights by class like yes=5,no=1"
+        rule = "balanced, or one weight per class, such as yes=5,no=1"
         raise ParameterError.of("class-weight", "heros", rule, text) from None
 
 
@@ -158,7 +168,7 @@ def watch_of(text: str) -> Watch:
 
 
 def window_for(text: str, stream: Source) -> int:
-    """Choose the number of instances per point of a curve from the length of the stream.
+    """Choose the number of instances per point of a curve, based on the length of the stream.
 
     Examples
     --------

@@ -64,7 +64,7 @@ def predict_command(
         expect_table_place(out, "out", "heros predict")
         expect_other_files([out], [model, file])
         if out.exists() and not force:
-            raise HerosError(f"The file {out} already exists; pass --force to replace it.")
+            raise HerosError(f"The file {out} already exists. Pass --force to replace it.")
     trained = Heros.load(model)
     if trained.schema is None:
         raise HerosError(f"The model in {model} has not been trained.")
@@ -76,12 +76,17 @@ def predict_command(
     for name in copied:
         one_of(name, "keep", "heros", reader.names, f"one of the columns {list(reader.names)}")
     if clash := [name for name in copied if name in _table(trained).column_names]:
-        raise ParameterError.of("keep", "heros", "columns other than those of the predictions", clash[0])
+        raise ParameterError.of(
+            "keep", "heros", "columns whose names differ from the names of the prediction columns", clash[0]
+        )
     columns = trained.encoder().columns
     absent = [name for name in columns if name not in reader.names]
     if absent and len(absent) < len(columns):
         names = ", ".join(map(repr, absent))
-        say(f"heros: {file} has no column {names}; its values are all missing", style="yellow")
+        say(
+            f"heros: {file} lacks columns of the model, whose values are treated as missing: {names}",
+            style="yellow",
+        )
     skipped, tables = BadRows(), list[Any]()
     with print_notices():
         for i, (table, bad) in enumerate(_predicted(trained, reader, copied)):
@@ -95,12 +100,12 @@ def predict_command(
             write_table(out, table)
             typer.echo(f"{table.num_rows:,} predictions: {out}")
     if unknown := trained.encoder().unknown:
-        names = ", ".join(f"{n:,} of {name!r}" for name, n in unknown.most_common(MOST_COLUMNS))
-        say(f"heros: values unknown to the model count as missing: {names}", style="yellow")
+        names = ", ".join(f"{n:,} in {name!r}" for name, n in unknown.most_common(MOST_COLUMNS))
+        say(f"heros: values that the model does not know are treated as missing: {names}", style="yellow")
     if skipped.count:
         what = "row has" if skipped.count == 1 else "rows have"
         first = in_options(str(skipped.first[0]), {"missing": "--missing", "encoding": "--encoding"})
-        say(f"heros: {skipped.count:,} {what} no prediction; the first: {first}", style="yellow")
+        say(f"heros: {skipped.count:,} {what} no prediction. The first error: {first}", style="yellow")
 
 
 def _predicted(
@@ -139,7 +144,7 @@ def _predicted(
 
 
 def _table(model: Heros, X: NDArray[np.float64] | None = None, start: int = 0) -> Any:
-    """Return a table of predictions, for instances numbered from `start`; without X, it has no rows."""
+    """Return a table of predictions, for instances numbered from `start`; without X, the table is empty."""
     schema = model.schema
     assert schema is not None, "a trained model has a schema"
     X = np.empty((0, schema.n_features)) if X is None else X

@@ -25,7 +25,7 @@ Task = tuple[str, Path, Callable[[Path], object]]
 
 @dataclass(frozen=True, slots=True)
 class Results:
-    """The paths of the results; None for a result that is not written."""
+    """The paths of the results to write. The path is None if a result is not requested."""
 
     out: Path | None  # a directory for the record and the report
     save: Path | None  # a file for the model
@@ -38,7 +38,7 @@ class Results:
 
     @property
     def exist(self) -> bool:
-        """Whether all files already exist."""
+        """Whether the requested files of the model and the predictions already exist."""
         return all(path.is_file() for path in self._files)
 
     def expect_places(self, model: Heros, stream: str) -> None:
@@ -53,12 +53,12 @@ class Results:
         expect_other_files(self._files, [stream])
         for path in () if self.replace else self._files:
             if path.exists():
-                way = "pass --force to replace it, or choose another name"
-                raise HerosError(f"The file {path} already exists; {way}.")
+                way = "Pass --force to replace it, or choose another name"
+                raise HerosError(f"The file {path} already exists. {way}.")
 
     @contextmanager
     def save_on_error(self, model: Heros) -> Iterator[None]:
-        """Save the model, if requested, when the stream fails, because training may have taken days.
+        """If the stream fails, save the model (if requested), because training may have taken days.
 
         If the file already exists, the new file gets a name that ends in ``.partial.heros``.
         """
@@ -71,7 +71,7 @@ class Results:
                     place = place.with_name(f"{place.stem}.partial{place.suffix}")
                 with suppress(OSError, HerosError):
                     model.save(_with_parents(place))
-                    say(f"heros: the model learnt from {model.instances:,} instances: {place}")
+                    say(f"heros: the model, trained on {model.instances:,} instances, is saved to {place}")
             raise
 
     def write(
@@ -110,7 +110,7 @@ class Results:
 
 
 def fault_of_report(out: Path) -> str | None:
-    """Write the report of all records below a directory; return the error message, or None."""
+    """Write a report on all records under a directory; return an error message, or None on success."""
     try:
         write_report(out, out / "report.html")
     except HerosError as error:
@@ -126,9 +126,11 @@ def _with_parents(path: Path) -> Path:
 
 @app.command("report")
 def report_command(
-    directory: Annotated[Path, typer.Argument(metavar="DIR", help="A directory with records below it.")],
+    directory: Annotated[
+        Path, typer.Argument(metavar="DIR", help="A directory with records, also in its subdirectories.")
+    ],
     out: Annotated[Path, typer.Option("--out", "-o", help="The HTML file to write.")] = Path("report.html"),
 ) -> None:
-    """Write one self-contained HTML page about all runs recorded below a directory."""
+    """Write one self-contained HTML page about all runs recorded under a directory."""
     count = write_report(directory, out)
     typer.echo(f"{out}: {count} {'run' if count == 1 else 'runs'}")

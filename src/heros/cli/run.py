@@ -67,7 +67,7 @@ def run_command(
     model = described.model()
     for name, given in (("carbon_intensity", carbon_intensity), ("country", country)):
         if carbon is not None and given is not None:
-            rule = "left out, because --carbon sets the intensity"
+            rule = "left out, because --carbon sets the carbon intensity"
             raise ParameterError.of(name, "heros run", rule, given)
     reader = meter_of(meter, watts, carbon_intensity, country)
     results = Results(out, save, predictions, replace=force or bool(checkpoints.get("resume")))
@@ -83,11 +83,11 @@ def run_command(
     names = dict.fromkeys([*(one.name for one in model.task.measures()), *(measure or ())])
     if out is not None and not force and records.exists(place := out / records.id_of(model, source)):
         if not checkpoints.get("resume"):
-            way = "pass --force to replace it, or another directory with --out"
-            raise HerosError(f"The record {place} already exists; {way}.")
+            way = "Pass --force to replace it, or choose another directory with --out"
+            raise HerosError(f"The record {place} already exists. {way}.")
         finished = recorded_before(place, model, source, window, list(names))
         if finished is not None and results.exist:
-            say(f"heros: the run is finished; its record is {place} (--force runs it again)")
+            say(f"heros: the run is already finished; its record is {place} (pass --force to run it again)")
             _show(finished, as_json, *results.write(finished, model, only="report"))
             return
         force = True  # the run continues and replaces its partial record
@@ -95,7 +95,8 @@ def run_command(
     if model.dial is not None and model.dial.budget.kind == "power" and stream != "-" and "://" not in stream:
         advice = (
             f"a power budget is meant for streams that arrive over time. {stream} is read at full speed, "
-            "which leaves hardly any time per instance; --budget '20 us' or '0.4 mJ' limits each instance"
+            "which leaves hardly any time per instance. Use --budget '20 us' or '0.4 mJ' to limit the cost "
+            "of each instance"
         )
         say(f"heros: {advice}", style="yellow")
     with print_notices(), source, results.save_on_error(model):
@@ -116,7 +117,7 @@ def run_command(
         counts = ", ".join(f"{n:,} {what}" for what, n in asdict(source.counts).items())
         say(f"heros: delayed labels: {counts}, {source.waiting:,} instances waiting")
     if run.too_many_bad_rows and "." in stream:
-        say(f"heros: heros look {stream} shows how columns are read, and lists values that cannot be read")
+        say(f"heros: run heros look {stream} to see how columns are read and which values cannot be read")
     if run.interrupted and not run.too_many_bad_rows:  # a message about bad rows is already printed
         say(f"heros: stopped after {run.n_instances:,} instances", style="yellow")
     _show(run, as_json, *results.write(run, model, force=force))

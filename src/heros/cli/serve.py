@@ -26,12 +26,19 @@ USUAL = {"explainable": False, "watch": "all", "burst": 0}
 """The options that describe a model, and the defaults of those that are not None by default."""
 
 
+def _token(token: str | None) -> str | None:
+    """Return the token; raise an error if its environment variable is empty, which Typer ignores."""
+    if token is None and os.environ.get("HEROS_TOKEN") == "":
+        raise HerosError("The environment variable HEROS_TOKEN must hold a token, or be unset. It is empty.")
+    return token
+
+
 @app.command("serve")
 @with_options("described", ModelOptions)
 def serve_command(
     model: Annotated[
         Path | None,
-        typer.Option(help="A file written by Heros.save; by default a new model from the other options."),
+        typer.Option(help="A model file written by Heros.save; by default, a new model is created."),
     ] = None,
     task: Annotated[str | None, typer.Option(help="regression or classification (the default).")] = None,
     level: Annotated[
@@ -63,7 +70,9 @@ def serve_command(
     token: Annotated[
         str | None,
         typer.Option(
-            envvar="HEROS_TOKEN", help="The token that requests must send as Authorization: Bearer TOKEN."
+            envvar="HEROS_TOKEN",
+            callback=_token,
+            help="The token that requests must send as Authorization: Bearer TOKEN.",
         ),
     ] = None,
     allow_host: Annotated[
@@ -94,7 +103,8 @@ def serve_command(
         int | None,
         options.of_limits(
             min=1,
-            help="With --keys: maximum memory of the models in MB (default 1000); other models are on disk.",
+            help="With --keys: maximum memory of the models in MB (default 1000). Other models are kept "
+            "on disk.",
         ),
     ] = None,
     most: Annotated[
@@ -114,8 +124,9 @@ def serve_command(
         int | None,
         options.of_limits(
             min=1,
-            help="Maximum number of labelled instances in the training queue; by default 20,000, or as many "
-            "as fit into 256 MB on disk if training is delayed by a budget or by --carbon.",
+            help="Maximum number of labelled instances in the training queue (default 20,000). If a "
+            "budget or --carbon delays training, the default is as many instances as fit into 256 MB on "
+            "disk.",
         ),
     ] = None,
     watts: options.Watts = None,
@@ -146,10 +157,10 @@ def serve_command(
     if not keys and "explainable" in given:
         given.remove("explainable")  # this option can be added to a saved model
     if model is not None and given:
-        option = given[0].replace("_", "-")
+        option = _option(given[0], described.policy, task)
         raise HerosError(
             f"heros serve --model {model} cannot change --{option}, which is part of the saved model. "
-            f"Omit the option, or train the model with it (heros run ... --{option} ... --save FILE)."
+            "Omit the option, or train another model with this setting."
         )
     for option, value in (("capacity", capacity), ("memory", memory)):
         if not keys and value is not None:
@@ -185,9 +196,11 @@ def serve_command(
         on_change=on_change,
     )
     if service.queued:
-        say(f"heros: waiting for training: {_instances(service.queued)}")
+        say(f"heros: the training queue holds {_instances(service.queued)}")
     if service.history.learnt:
-        say(f"heros: continues from {checkpoint} after {_instances(service.history.learnt)}")
+        say(
+            f"heros: continues from the checkpoint in {checkpoint} after {_instances(service.history.learnt)}"
+        )
     logging.basicConfig(format="heros: %(message)s")
 
     def started(address: str) -> None:
@@ -217,3 +230,10 @@ def every_of(text: str) -> tuple[int | None, float | None]:
 
 def _instances(n: int) -> str:
     return "1 instance" if n == 1 else f"{n:,} instances"
+
+
+def _option(part: str, policy: str | None, task: str | None) -> str:
+    """Return the name of the option with which the user set this part of a model."""
+    if part == "policy" and policy is None:
+        return "epsilon"
+    return "level" if part == "task" and task is None else part.replace("_", "-")

@@ -59,7 +59,10 @@ def _list_streams() -> None:
             bar.advance(task)
     table.show()
     if absent:
-        typer.echo(f"Not in {data_directory()} yet; downloaded on first use:\n{', '.join(absent)}.")
+        typer.echo(
+            f"These streams are not in {data_directory()} yet and are downloaded on first "
+            f"use:\n{', '.join(absent)}."
+        )
 
 
 def _cells(stream: streams.Stream) -> list[str]:
@@ -96,7 +99,7 @@ def _show_stream(name: str, head: int) -> None:
 
 
 def _columns_that_fit(width: int, X: np.ndarray[Any, np.dtype[np.float64]], schema: Schema) -> list[int]:
-    """Return the indices of the first features whose columns fit into the width next to the class."""
+    """Return the indices of the first features that fit into the width, together with the class column."""
     free = width - 3 - max(5, *(len(name) for name in schema.classes))
     shown: list[int] = []
     for j, feature in enumerate(schema.features):
@@ -125,7 +128,7 @@ def look_command(
 ) -> None:
     """Show how a file is read: columns, types, examples, missing and unusual values, and classes."""
     if file == "-" or file in streams.NAMES:
-        raise ParameterError.of("file", "look", "a file (heros streams lists the named streams)", file)
+        raise ParameterError.of("file", "look", "a file (run heros streams NAME to see a named stream)", file)
     found = streams.look(file, target=files.target, **files.reading_settings)
     if as_json:
         print_json(found.plain())
@@ -142,11 +145,11 @@ def example_command(
     ] = None,
     force: options.Force = False,
 ) -> None:
-    """Write an example file: 6,000 deliveries, some of them late; the busy hours change halfway."""
+    """Write an example file with 6,000 deliveries, some of them late. The busy hours change halfway."""
     one_of(name, "name", "example", streams.EXAMPLES, f"one of {', '.join(streams.EXAMPLES)}")
     path, content = out or Path(f"{name}.csv"), gzip.decompress(streams.EXAMPLES[name].read_bytes())
     if path.exists() and not force and not (path.is_file() and path.read_bytes() == content):
-        way = "pass --force to replace it, or choose another name with --out"
-        raise HerosError(f"The file {path} already exists; {way}.")
+        way = "Pass --force to replace it, or choose another name with --out"
+        raise HerosError(f"The file {path} already exists. {way}.")
     write_whole(path, [content])
-    typer.echo(f"{path}: heros look {path} --target late shows how it is read")
+    typer.echo(f"{path} is written. Run heros look {path} --target late to see how the file is read")

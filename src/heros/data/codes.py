@@ -90,8 +90,8 @@ class Codes(dict[str, int]):
     def add(self, name: str, seen: int | None = None) -> int:
         """Return the code of a name. Append a new name if the maximum number of names is not yet reached.
 
-        `seen` is the number of earlier values. If it is less than twice the number of names, the names are
-        treated as identifiers.
+        `seen` is the number of earlier values in the column. If `seen` is less than twice the number of
+        names when this maximum is reached, the names are treated as identifiers.
         """
         code = self.code(name)
         if code is None and self.own is not None and len(self) >= self.own:
@@ -100,16 +100,17 @@ class Codes(dict[str, int]):
         return self.setdefault(name, len(self)) if code is None else code
 
     def share(self, *, identifiers: bool = False) -> None:
-        """Make all new names share codes from now on."""
+        """Give new names no codes of their own from now on; they share a limited number of codes."""
         self.shared = 1 if identifiers or self.most is None else max(1, self.most // 4)
 
 
 def many_values(name: str, codes: Codes) -> str:
-    """Return a notice that a nominal feature has more values than inputs."""
-    inputs = f"{len(codes)} values have one input each, all other values share {codes.shared}"
-    return f"The column {name!r} has very many values: {inputs} (most_values= sets the number of inputs)."
+    """Return a notice that a nominal feature has more values than the models have inputs for it."""
+    inputs = f"{len(codes)} values have one input each, and all other values share the remaining"
+    way = "(most_values= sets the number of inputs)"
+    return f"The column {name!r} has very many values: {inputs} {codes.shared} {way}."
 
 
 def checked_most_values(most: int | None, owner: str = "HEROS") -> int | None:
-    """Validate `most_values`, the maximum number of inputs of a nominal feature; None for no limit."""
+    """Validate `most_values`, the maximum number of model inputs per nominal feature; None for no limit."""
     return None if most is None else whole(most, "most_values", owner, 2)

@@ -135,7 +135,7 @@ class NameColumn:
         self.values.closed |= self.closed
 
     def learn(self, labels: Mapping[str, int]) -> None:
-        """Assign codes to the names of the first rows; if there are too many names, to the most frequent."""
+        """Assign codes to the names of the first rows; if there are too many, only to the most frequent."""
         counts, most = Counter[str](), self.values.most
         for label, n in labels.items():
             if not self.classes or not label.endswith("\0"):  # the row of such a class is a bad row
@@ -313,7 +313,7 @@ def _convert_each(column: NumberColumn | DateColumn, array: pa.Array) -> tuple[V
 
 
 def columns_of(features: Sequence[Feature], most: int | None, *, closed: bool = False) -> dict[str, Column]:
-    """Return the source columns of features by name; a changed column has its latest kind."""
+    """Return the source columns of features by name, with the latest kind if the kind has changed."""
     columns: dict[str, Column] = {}
     for feature in features:
         name, own = feature.source, feature.name if feature.part else ""
@@ -337,7 +337,7 @@ def columns_of(features: Sequence[Feature], most: int | None, *, closed: bool = 
 
 
 def encode(array: pa.Array, name: Any = label_of) -> tuple[NDArray[np.int64], list[str | None]]:
-    """Return the code of each row (-1: missing) and the label of each code."""
+    """Return the code of the value in each row (-1: missing), and the label of each code."""
     encoded = array if pa.types.is_dictionary(array.type) else array.dictionary_encode()
     indices = encoded.indices
     if indices.null_count or pa.types.is_unsigned_integer(indices.type):

@@ -62,7 +62,8 @@ class Stretch(NamedTuple):
 class Stretches:
     """The n rows of a table, divided at each row that must be encoded separately.
 
-    `convert` returns all encoded rows, their targets, and the items between the stretches, in order.
+    `convert` returns all encoded rows, their targets, and the items between two stretches, in order. An item
+    stands for a row that must be encoded separately, or for a row that cannot be read.
     `convert` is called again if the encoder has changed the kind or the format of a column.
     """
 
@@ -112,7 +113,7 @@ class Encoder(RowEncoder):
     grows
         Whether features, values and classes may be added to a given schema.
     most_values
-        The maximum number of inputs of a nominal feature; see `heros.data.codes.Codes`.
+        The maximum number of model inputs per nominal feature; see `heros.data.codes.Codes`.
     numeric
         Whether the target is a number. If a schema is given, the schema decides this.
     fractions
@@ -271,8 +272,8 @@ class Encoder(RowEncoder):
     ) -> tuple[NDArray[np.float64], NDArray[np.bool_], Faults]:
         """Return the encoded rows, a mask of rows with new features or values, and the unreadable values.
 
-        The mask includes rows in which a feature is missing for the first time. `plain` means that strings
-        are already trimmed and missing values are null.
+        The mask includes all rows in which a feature is missing if the schema does not yet allow missing
+        values for this feature. `plain` means that strings are already trimmed and missing values are null.
         """
         features: list[NDArray[np.float64] | float] = [math.nan] * self.width
         new, faults = np.zeros(n, dtype=np.bool_), Faults()
@@ -390,7 +391,7 @@ class Encoder(RowEncoder):
 
 
 def _stack_columns(features: Sequence[NDArray[np.float64] | float], n: int) -> NDArray[np.float64]:
-    """Combine features into an array, one per column, in blocks of rows that fit into the cache."""
+    """Combine features into an array, one column per feature, in blocks of rows that fit into the cache."""
     X = np.empty((n, len(features)))
     rows = max(1, (1 << 15) // max(1, len(features)))  # 256 kB, which fit into the cache of a core
     for start in range(0, n, rows):
@@ -408,7 +409,7 @@ def widened(X: NDArray[np.float64], width: int) -> NDArray[np.float64]:
 
 def _expect_columns(table: pa.Table) -> None:
     if table.num_columns == 0:
-        raise DataError("X must have at least one column. Got none instead.")
+        raise DataError("X must have at least one column. Got no columns instead.")
 
 
 def _plain(array: pa.Array, words: Words) -> pa.Array:

@@ -144,7 +144,8 @@ def table_of(frame: Any, owner: str) -> pa.Table:
     except HerosError:
         raise
     except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
-        raise DataError(f"The frame of {owner} must have columns of one type each. Got: {error}") from None
+        rule = f"The frame of {owner} must have columns of one type each."
+        raise DataError(f"{rule} The error was: {error}") from None
 
 
 def flat_table(table: pa.Table) -> pa.Table:

@@ -35,7 +35,8 @@ def infer(
     at least nine in ten values are dates in the same format. It is left out if its values are identifiers:
     all distinct, or more than `most` and mostly distinct. Otherwise it is nominal. `counts` holds the number
     of occurrences of each value, excluding missing values. `most` is the maximum number of inputs of a
-    nominal column. `comma` is as for `format_of`. If `names` is True, numbers are read as names.
+    nominal column. `comma` has the same meaning as in `format_of`. If `names` is True, numbers are read as
+    names.
 
     Examples
     --------
@@ -44,7 +45,7 @@ def infer(
     >>> infer("when", {"28.10.2026": 1}, 256).format.name, list(infer("colour", {"red": 1}, 256).values)
     ('day first', [])
     >>> infer("order", {f"A-{i}": 1 for i in range(50)}, 256)
-    '50 values in 50 rows: nothing to learn from'
+    '50 distinct values in 50 rows, too many to learn from'
     """
     total = sum(counts.values())
     if not names:
@@ -56,18 +57,18 @@ def infer(
         return date_column(name, dates[0], counts, other=dates[1])
     distinct = len(counts)
     if most is not None and (distinct == total >= FEWEST or (distinct > most and 2 * distinct > total)):
-        return f"{distinct:,} values in {total:,} rows: nothing to learn from"
+        return f"{distinct:,} distinct values in {total:,} rows, too many to learn from"
     return NameColumn(name, Codes(most=most), fresh=True)
 
 
 def number_column(name: str, counts: Iterable[str], form: NumberFormat | None) -> NumberColumn:
-    """Return a numeric column with this format; the format may change if all strings are ambiguous."""
+    """Return a numeric column with this format; the format may change later if all strings are ambiguous."""
     tentative = form is not None and not any(is_clear(text) for text in counts)
     return NumberColumn(name, format=form, tentative=tentative)
 
 
 def date_column(name: str, form: DateFormat, labels: Iterable[str], *, other: bool = False) -> DateColumn:
-    """Return a date column with this format; if `other` is True, another order matches the strings too."""
+    """Return a date column with this format; if `other` is True, another order of day and month also fits."""
     if form == TIMES:
         return DateColumn(name, form, dates=False, clock=True)
     moments = filter(None, map(form.moment, labels))

@@ -128,7 +128,7 @@ def has_decimal_commas(columns: Iterable[Mapping[str, int]], *, usual: bool = Fa
 
 
 def _decimal_mark(counts: Mapping[str, int], *, plain: bool) -> str:
-    """Return the decimal mark of a column, or "" if the mark is unclear; `plain` includes ``12.5``."""
+    """Return the decimal mark of a column, or "" if unclear. `plain`: use numbers like ``12.5``, too."""
     first = dict(islice(counts.items(), 100))
     if 2 * format_of(first)[1] < sum(first.values()):
         return ""

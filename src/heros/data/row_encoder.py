@@ -188,7 +188,7 @@ class RowEncoder:
         return {name: column for name, column in self.known.items() if name not in self.ignored}
 
     def has_column(self, name: Hashable) -> bool:
-        """Return whether this column, or a nested field below it, is a feature."""
+        """Return whether this column, or a field nested in it, is a feature."""
         return text_of(name) in self.known or text_of(name) in self._parents
 
     def without_feature(self, x: Mapping[Any, Any]) -> list[str]:
@@ -220,7 +220,7 @@ class RowEncoder:
         if not self._fill(row, x) and self.width:
             names = [name for name, _ in flat(x)]
             if not any(map(self.has_column, names)):
-                rule = f"have some of the features {listed(list(self.known))}"
+                rule = f"have at least one of the features {listed(list(self.known))}"
                 raise NothingKnown(None, listed(names), rule)
         return row
 
@@ -270,7 +270,7 @@ class RowEncoder:
         return is_missing(self._known_value(value))
 
     def _cell(self, column: Column, value: Any) -> float | tuple[float, ...] | None:
-        """Convert a value; a known name stays a name, even if it is a missing value in other columns."""
+        """Convert a value. A known name stays a name, even if other columns read it as a missing value."""
         if not isinstance(column, NameColumn):
             value = self._known_value(value)
         return column.value(value, self.words)
@@ -350,7 +350,7 @@ class RowEncoder:
         if name is None:
             raise Refused("label", "a missing value", NO_TARGET)
         if name in self.words and name not in self.classes:
-            why = "a word for a missing value (classes= or a schema that lists it keeps it as a class),"
+            why = "which means a missing value (to keep it as a class, list it in classes= or in a schema),"
             raise Refused("label", f"{name!r}, {why}", NO_TARGET)
         return name
 
@@ -454,7 +454,7 @@ class RowEncoder:
         return partial(self._add_clock, column) if self._has_new_clock(column, value) else None
 
     def _as_numbers(self, column: NameColumn, value: Any) -> NumberColumn | None:
-        """Make a nominal column numeric if nearly all values, including this value, are numbers."""
+        """Return a numeric column if nearly all names of a nominal column, and this value, are numbers."""
         name = column.name
         if self._has_new_kind(name) or name in self._nominal or self._closed or self.seen >= YOUNG:
             return None
@@ -508,7 +508,7 @@ class RowEncoder:
     def _append(self, name: str, column: NameColumn, label: str) -> None:
         codes = column.values
         if len(codes) == FEWEST - 1 == self.seen and not column.declared and self._most is not None:
-            why = f"{FEWEST} values in {FEWEST} rows: nothing to learn from"
+            why = f"{FEWEST} distinct values in {FEWEST} rows, too many to learn from"
             self._ignore(name, f"The column {name!r} is left out: {why} ({self._to_keep} keeps it).")
             column.missing = True
             return
@@ -537,7 +537,8 @@ class RowEncoder:
             raise
         for column, before, form, text in revealed:
             if form != before:
-                self.notify(f"The column {column.name!r} is read as {form} from now on, because of {text!r}.")
+                why = f"because of the value {text!r}"
+                self.notify(f"The column {column.name!r} is read as {form} from now on, {why}.")
         self.revision += len(revealed)
         self._prepare()
 
@@ -554,7 +555,7 @@ class RowEncoder:
                 yield column, form, text
 
     def begin(self, columns: Sequence[Column], classes: NameColumn | None, rows: int = 0) -> None:
-        """Start with the columns and classes of a table. If `rows` is large, all formats become final."""
+        """Start with the columns and classes of a table. With at least 100 rows, all formats become final."""
         self._begun = rows
         for column in columns:
             self._add(column)
@@ -586,7 +587,7 @@ class RowEncoder:
         absent = [name for name in self.columns if name not in present]
         for name in new[:MOST_COMPARED]:
             if hint := did_you_mean(name, absent, ALIKE):
-                self.notify(f"The column {name!r} is not known, and has no effect on predictions.{hint}")
+                self.notify(f"The column {name!r} is unknown and has no effect on predictions.{hint}")
         self._ambiguous.update(new)
 
     def notify_reading(self, column: Column, text: bool) -> None:

@@ -14,7 +14,7 @@ __all__ = ["Feature", "Schema", "distinct", "schema_of", "schema_plain"]
 
 @dataclass(frozen=True, slots=True)
 class Feature:
-    """A feature of a stream, which is one column of its blocks.
+    """A feature of a stream. Each feature is one column of the blocks of instances.
 
     Parameters
     ----------
@@ -32,9 +32,10 @@ class Feature:
         `strptime`; a trailing ``?`` means that the values so far also match another order. For names:
         ``"names"`` if the user declared the column; such a column is never left out as an identifier.
     column, part
-        The source column, if one column provides several features, and the part of its values that the
-        feature holds: ``"day"``, ``"weekday"``, ``"day of year"`` or ``"hour"`` of a date; ``"number"`` or
-        ``"name"`` if the kind of the column changed, or if an earlier feature already has its name.
+        The name of the source column, if this column provides several features, and the part of its values
+        that the feature contains: ``"day"``, ``"weekday"``, ``"day of year"`` or ``"hour"`` of a date;
+        ``"number"`` or ``"name"`` if the kind of the column changed, or if an earlier feature already has the
+        name of the column.
     shared
         The number of codes that new names share. The labels of these codes are the last items of `values`.
         0 means that each new name gets its own code.
@@ -245,7 +246,8 @@ def _feature_of(plain: object) -> Feature:
     match plain:
         case [name, values, missing, *reading] if len(reading) in (0, 4):
             return Feature(cast(Any, name), _tuple(values), cast(Any, missing), *cast(Any, reading))
-    raise DataError(f"A feature must be [name, values or null, missing, ...]. Got {plain!r:.80} instead.")
+    rule = "A feature must be a list [name, values or null, missing, ...]."
+    raise DataError(f"{rule} Got {plain!r:.80} instead.")
 
 
 def _tuple(value: Any) -> Any:

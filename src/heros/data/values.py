@@ -26,7 +26,7 @@ MOST_BITS = 2048
 """The maximum size of a whole number in bits; Python may refuse to convert larger numbers to text."""
 LARGEST_TARGET = 1e100
 """The largest numeric target; its square must be finite."""
-NO_TARGET = "have a value: it is the target"
+NO_TARGET = "have a value, because it is the target"
 """The rule for rows without a target. These rows are skipped, but they are not counted as bad rows."""
 
 SHOWN = 200
@@ -53,7 +53,7 @@ Kind = Literal["missing", "number", "text", "boolean", "moment", "none"]
 
 
 class Refused(Exception):
-    """Error for an unreadable value in an instance: the column, the value, and the rule that it violates."""
+    """Error for an unreadable value; it names the column, the value, and the rule that the value violates."""
 
     def __init__(self, column: str | None, value: str, rule: str) -> None:
         self.column, self.rule = column, rule
@@ -171,7 +171,7 @@ def checked_task(task: str | None, owner: str) -> str | None:
 
 
 def expect_no_fraction(label: object, *, sure: bool = False) -> None:
-    """Raise `NotAClass` if a label is a number with decimals; raise `Refused` if it is infinite.
+    """Raise `NotAClass` if a label is a number with decimals; raise `Refused` if the label is infinite.
 
     `sure` means that labels are certainly classes; a label with decimals then only makes its row a bad row.
     """

@@ -47,7 +47,7 @@ def notify_unknown_classes(given: ClassWeight, classes: tuple[str, ...]) -> None
     codes = Codes(classes)
     unknown = [name for name in given if codes.code(codes.of_number(name)) is None]
     if unknown:
-        rule = f"The class weights name {listed(unknown)}, but the classes so far are {listed(classes)}."
+        rule = f"The class weights include {listed(unknown)}, but the classes so far are {listed(classes)}."
         notice(rule + did_you_mean(unknown[0], classes), DataNotice)
 
 
@@ -59,7 +59,8 @@ class Weights:
     classes. In the long run all classes have the same total weight.
 
     Gradient-based models use the weight directly. Models that count instances repeat an instance a whole
-    number of times; the remainder is carried over to the next instance. Running scores do the same.
+    number of times; the remainder is carried over to the next instance. In running
+    scores, an instance counts this number of times.
 
     Examples
     --------
@@ -74,26 +75,31 @@ class Weights:
         self.class_weight = class_weight
         self._counts: list[int] = []  # instances per class, for "balanced"
         self._remainder = 0.0
+        self._classes: tuple[str, ...] = ()  # the classes of `_by_class`
+        self._by_class = np.empty(0)  # the weight of each class, if the class weights are a mapping
 
     def of(
-        self, targets: NDArray[np.float64], sample_weight: ArrayLike | None, classes: tuple[str, ...]
-    ) -> tuple[NDArray[np.float64], NDArray[np.int32]] | None:
-        """Return the weights (n,) and the repetitions (n,) of instances; None if no weights are set."""
-        if self.class_weight is None and sample_weight is None:
-            return None
-        own = None if sample_weight is None else checked_weights(sample_weight, len(targets))
-        weights = self._class_weights(targets, classes)  # counts the labels, so the checks come first
-        weights = weights if own is None else weights * own
+        self,
+        targets: NDArray[np.float64],
+        sample_weight: NDArray[np.float64] | None,
+        classes: tuple[str, ...],
+    ) -> tuple[NDArray[np.float64], NDArray[np.int32]]:
+        """Return the weights (n,) and the repetitions (n,) of instances; `sample_weight` must be checked."""
+        weights = self._class_weights(targets, classes)
+        weights = weights if sample_weight is None else weights * sample_weight
         return weights, self._times(weights)
 
     def _class_weights(self, targets: NDArray[np.float64], classes: tuple[str, ...]) -> NDArray[np.float64]:
         if self.class_weight is None:
             return np.ones(len(targets))
         if isinstance(self.class_weight, Mapping):
-            codes = Codes(classes)  # a file may contain the class 1 as "1.0", and True as "true"
-            named = self.class_weight.items()
-            by_code = {codes.code(codes.of_number(name)): weight for name, weight in named}
-            return np.array([by_code.get(code, 1.0) for code in codes.values()])[targets.astype(np.int64)]
+            if self._classes != classes:
+                codes = Codes(classes)  # a file may contain the class 1 as "1.0", and True as "true"
+                named = self.class_weight.items()
+                by_code = {codes.code(codes.of_number(name)): weight for name, weight in named}
+                self._by_class = np.array([by_code.get(code, 1.0) for code in codes.values()])
+                self._classes = classes
+            return self._by_class[targets.astype(np.int64)]
         counts = self._counts = self._counts + [0] * (len(classes) - len(self._counts))
         total, classes_so_far = sum(counts), sum(count > 0 for count in counts)
         weights = []
@@ -134,11 +140,11 @@ def are_weights(numbers: NDArray[np.float64]) -> NDArray[np.bool_]:
 
 
 def checked_weights(sample_weight: ArrayLike, n: int) -> NDArray[np.float64]:
-    """Validate sample weights, and return them as an array (n,); raise a DataError if one is invalid."""
+    """Validate sample weights, and return them as an array (n,); raise a DataError if a weight is invalid."""
     try:
         weights = np.asarray(sample_weight, dtype=np.float64)
     except (TypeError, ValueError) as error:
-        raise DataError(f"sample_weight must be numbers. Got: {error}.") from None
+        raise DataError(f"sample_weight must be an array of numbers. The error was: {error}") from None
     if weights.shape not in ((), (n,)):
         raise DataError(f"sample_weight must have one weight per instance ({n}). Got shape {weights.shape}.")
     if not are_weights(weights).all():

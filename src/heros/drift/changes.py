@@ -36,7 +36,7 @@ class ClassChange:
 
 @dataclass(frozen=True, slots=True)
 class ModelChange:
-    """The score L of one model before a change, its lowest value since, and its value at the end (or now)."""
+    """The score L of a model before a change, its minimum since then, and its value at the end (or now)."""
 
     model: int  # the index of the model in the pool
     name: str
@@ -88,10 +88,10 @@ class Change:
         `at`.
     before, after
         The error before the change and during the change. The error is the share of wrong predictions or, for
-        numeric targets, the mean absolute error. `after` covers the first 1,000 instances of the change, or
-        the instances up to its detection if a run estimates `since`. For the kind "model", the score L before
-        and during the change. For inputs and predictions, `before` is 0 and `after` is the maximum distance
-        between the distributions.
+        numeric targets, the mean absolute error. `after` covers the first 1,000 instances of the change or,
+        if a run estimates `since`, the instances from `since` to the detection. For the kind "model", the two
+        values are the score L before and during the change. For inputs and predictions, `before` is 0 and
+        `after` is the maximum distance between the distributions.
     ended
         The instance at which the change ended; None while the change lasts. Only for the kind "error".
     recovered
@@ -99,7 +99,8 @@ class Change:
         rest was no larger than chance explains. A change also ends at the next change, or after 20,000
         instances.
     classes
-        The classes whose error or share changed by more than three standard errors, largest change first.
+        The classes whose error or share of the instances changed by more than three standard errors. The
+        class with the largest change, measured in standard errors, comes first.
     models
         All models or, for the kind "model", only the model whose score fell.
     features
@@ -178,14 +179,14 @@ class Change:
     def _beginning(self) -> str:
         if self.at - self.since <= CLOSE:
             return f"since about {self.since:,}"
-        return f"it began between {self.since:,} and {self.at:,}"
+        return f"the change began between {self.since:,} and {self.at:,}"
 
     def _ending(self) -> str:
         if self.recovery is not None:
-            return f"it recovered after {self.recovery:,} instances"
+            return f"the error recovered after {self.recovery:,} instances"
         if self.ended is None:
-            return "it has not recovered yet"
-        return f"it had not recovered after {self.ended - self.at:,} instances"
+            return "the error has not recovered yet"
+        return f"the error had not recovered after {self.ended - self.at:,} instances"
 
     def plain(self) -> dict[str, Any]:
         """Return the change as plain data for `from_plain`.
@@ -194,8 +195,8 @@ class Change:
         --------
         >>> change = Change("error", 3100, 2950, 0.1, 0.3, 4250, True)
         >>> change.plain()["at"], Change.from_plain(change.plain()) == change, str(change)
-        (3100, True, 'At instance 3,100 the error rose from 10.0 % to 30.0 % (since about 2,950); it
-        recovered after 1,150 instances.')
+        (3100, True, 'At instance 3,100 the error rose from 10.0 % to 30.0 % (since about 2,950); the
+        error recovered after 1,150 instances.')
         """
         return asdict(self)
 
@@ -258,7 +259,7 @@ def _change(event: Raw, names: Sequence[str], classes: Sequence[str], numeric: b
 
 
 def _changed_classes(counts: Floats, names: Sequence[str]) -> tuple[ClassChange, ...]:
-    """Return the changed classes, ordered by the change in standard errors."""
+    """Return the changed classes, ordered by the size of the change, measured in standard errors."""
     if len(counts) == 0:
         return ()
     n_before, wrong_before, n_after, wrong_after = counts.T
@@ -281,7 +282,7 @@ def _changed_classes(counts: Floats, names: Sequence[str]) -> tuple[ClassChange,
 
 
 def _standard_errors(a: Any, n: Any, b: Any, m: Any) -> Floats:
-    """Return the difference between the shares a/n and b/m in standard errors."""
+    """Return the size of the difference between the shares a/n and b/m, measured in standard errors."""
     with np.errstate(invalid="ignore", divide="ignore"):
         share = (a + b) / (n + m)
         difference = np.abs(a / n - b / m) / np.sqrt(share * (1 - share) * (1 / n + 1 / m))
@@ -308,7 +309,7 @@ def _percent(share: float) -> str:
 
 
 def _cause_text(one: ClassChange) -> str:
-    """Return a text about the class whose error or share raised the ensemble's error; "" if there is none."""
+    """Describe how a class raised the ensemble's error (by its error or its share); "" if it did not."""
     if one.error_after > one.error_before:
         return f"class {one.name} (error {_percent(one.error_before)} to {_percent(one.error_after)})"
     wrong_before, wrong_after = np.nan_to_num([one.error_before, one.error_after])

@@ -33,7 +33,7 @@ class _Detector:
         except (TypeError, ValueError):
             array = np.empty((0, 0))
         if array.ndim != 1:
-            raise DataError(f"values must be an array of numbers (n,). Got {type(values).__name__} instead.")
+            raise DataError(f"values must be a 1-d array of numbers. Got {type(values).__name__} instead.")
         return self.positions(array)
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -71,7 +71,7 @@ class ADWIN(_Detector, _core.AdwinDetector):
     max_buckets
         The maximum number of buckets per size.
     min_window_length
-        The minimum length of each part.
+        The minimum length of each of the two parts.
     grace_period
         Windows up to this length are not tested.
 
@@ -154,7 +154,8 @@ class KSWIN(_Detector, _core.KswinDetector):
     """A detector of changes in the distribution that uses Kolmogorov-Smirnov tests on a sliding window.
 
     See Raab, Heusinger and Schleif (2020). At every number, the latest `stat_size` numbers of the window are
-    compared with as many numbers drawn from its older part. With the same seed, River draws the same numbers.
+    compared with as many numbers drawn at random from the older part of the window. With the same seed,
+    River draws the same numbers.
 
     Parameters
     ----------

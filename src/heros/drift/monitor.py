@@ -43,7 +43,7 @@ class Monitor:
     reference
         The maximum number of reference instances.
     alpha
-        The probability of a false alarm per comparison, over all features.
+        The probability of a false alarm per comparison (for all features together).
     least
         The minimum distance that is reported. For numbers, the distance is the maximum difference between the
         distribution functions; for categories, half the sum of the differences between the shares.
@@ -109,7 +109,7 @@ class Monitor:
         X = self._rows(x)
         P = None if predictions is None else self._answers(predictions, len(X))
         if self._predictions.waiting != (0 if P is None else self._inputs.waiting):
-            raise DataError("predictions must be passed in every call of update, or in no call.")
+            raise DataError("If one call of update gets predictions, every call must get predictions.")
         before, start = len(self._changes), 0
         while start < len(X):
             stop = min(len(X), start + self.window - self._inputs.waiting)
@@ -136,22 +136,23 @@ class Monitor:
         bad = np.isinf(X) | (codes & ((np.floor(X) != X) | (X < 0) | (self._largest_code < X)) & ~np.isnan(X))
         if bad.any():
             j, row = (int(one) for one in np.argwhere(bad.T)[0])
-            rule = "finite, or NaN if it is missing"
+            rule = "finite, or NaN if the value is missing"
             if codes[j]:
                 most = int(self._largest_code[j])
-                rule = f"a code of a value, a whole number in [0, {most}], or NaN if it is missing"
+                rule = f"a code of a value (a whole number in [0, {most}]), or NaN if the value is missing"
             raise _not_allowed(f"The feature {self.schema.features[j].name!r}", row, rule, X[row, j])
         return X
 
     def _answers(self, predictions: Any, n: int) -> Floats:
         if isinstance(predictions, Mapping):
             if lacking := [name for name in self.schema.classes if name not in predictions]:
-                raise DataError(f"predictions must have all classes. Got none for {lacking[0]!r}.")
+                rule = "predictions must have a probability for each class."
+                raise DataError(f"{rule} The class {lacking[0]!r} is missing.")
             predictions = [[predictions[name] for name in self.schema.classes]]
         P = _numbers(predictions, "predictions")
         P = P.reshape(n, -1) if P.ndim < 2 and P.size == n * self.schema.n_outputs else P
         if P.shape != (n, self.schema.n_outputs):
-            rule = f"one row of {self.schema.n_outputs} per instance ({n})"
+            rule = f"one row of {self.schema.n_outputs} values per instance ({n})"
             raise DataError(f"predictions must be {rule}. Got an array of shape {P.shape} instead.")
         if (bad := np.isinf(P)).any():
             j, row = (int(one) for one in np.argwhere(bad.T)[0])
@@ -160,7 +161,7 @@ class Monitor:
         return P
 
     def _compare(self, kind: Literal["inputs", "predictions"], sample: _Sample) -> None:
-        """Compare the window with the reference; then add it to the reference, or replace the reference."""
+        """Compare the window with the reference. Then use the window to extend or replace the reference."""
         usual, recent = sample.usual, sample.recent()
         sample.start(np.concatenate([usual, recent])[-self.reference :])  # a change replaces this reference
         if len(usual) < self.window:
@@ -215,7 +216,8 @@ class Monitor:
             for part in (f"{name}_usual", f"{name}_recent"):
                 array = state.get(part)
                 if array is None or array.dtype != np.float64 or array.ndim != 2 or array.shape[1] != width:
-                    raise DataError(f"The state of a Monitor must have an array {part!r} (n, {width}).")
+                    shape = f"(n, {width})"
+                    raise DataError(f"The state of a Monitor must have an array {part!r} of shape {shape}.")
                 if name == "inputs":
                     self._rows(array)
                 elif np.isinf(array).any():
@@ -225,11 +227,11 @@ class Monitor:
             samples.append(sample)
         inputs, predictions = samples
         if inputs.waiting >= self.window or predictions.waiting not in (0, inputs.waiting):
-            rule = f"fewer than {self.window:,} instances in its window, since window={self.window}"
+            rule = f"fewer than {self.window:,} instances in its window, because window={self.window}"
             raise DataError(f"The state of a Monitor must have {rule}. Got {inputs.waiting:,}.")
         seen = state.get("seen", np.empty(0))
         if seen.dtype != np.int64 or seen.shape != (1,) or seen[0] < inputs.waiting:
-            raise DataError("The state of a Monitor must have the number of instances, 'seen'.")
+            raise DataError("The state of a Monitor must have a valid number of instances, 'seen'.")
         self.seen = int(seen[0])
         self._inputs, self._predictions = inputs, predictions
 
@@ -238,7 +240,7 @@ def _numbers(values: Any, name: str) -> Floats:
     try:
         return np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError) as error:
-        raise DataError(f"{name} must hold numbers: {error}.") from None
+        raise DataError(f"{name} must hold numbers. The error was: {error}") from None
 
 
 def _not_allowed(what: str, row: int, rule: str, value: float) -> DataError:
@@ -320,7 +322,7 @@ def chi2_test(a: Floats, b: Floats, n: int) -> tuple[float, float]:
 def _described(
     name: str, values: tuple[str, ...] | None, a: Floats, b: Floats, distance: float, chance: float
 ) -> FeatureChange:
-    """Describe the change of a feature: its mean, or the share of the category that changed most."""
+    """Describe the change of a feature by its mean, or by the category whose share changed most."""
     lacked, lacks = (float(np.isnan(x).mean()) for x in (a, b))
     value = None
     if values is None:

@@ -1,4 +1,4 @@
-"""The instance at which a detected change began, from the losses around its detection."""
+"""Estimation of the instance at which a detected change began, from the losses around the detection."""
 
 from __future__ import annotations
 
@@ -43,8 +43,9 @@ def with_onsets(changes: Iterable[Change], losses: Floats, errors: Floats) -> tu
     `before` is then the mean error of the 1,000 instances before `since`, and `after` is the mean error from
     `since` to the detection.
 
-    The detector reports only that a change began within its window. The window starts at the border of a
-    large bucket. This function splits the losses of the window into two parts, with a higher mean in the
+    The detector reports only that a change began within its window. The window starts at the border of one of
+    the detector's large buckets, so the window may start long before the change. This function splits the
+    losses of the window, and of up to 1,000 earlier instances, into two parts, with a higher mean in the
     newer part. `since` is the split that explains the losses best (least squares).
 
     Examples

@@ -55,11 +55,14 @@ class SpendingLimit:
 
     @property
     def seconds(self) -> float:
-        """The budget in CPU seconds: per instance or, for a power, per second."""
+        """The budget in CPU seconds: per instance, or per second if the budget is a power (e.g. watts)."""
         return self.amount if self.kind == "time" else self.amount / self.watts
 
     def shown(self, seconds: float) -> str:
-        """Format CPU seconds (per instance or, for a power, per second) in the unit of the budget."""
+        """Format a number of CPU seconds in the unit of the budget.
+
+        The seconds are given per instance, or per second if the budget is a power (e.g. watts).
+        """
         match = re.match(NUMBER, self.text)
         assert match is not None
         unit = self.text[match.end() :].strip()

@@ -57,7 +57,7 @@ class Copies:
         return self._new_copy(self._state)
 
     def opened(self, document: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Heros:
-        """Return a copy with the packed state; raise a DataError if the state does not fit."""
+        """Return a copy with this packed state; raise a DataError if the state does not fit the model."""
         creation = {name: value for name, value in document.items() if name not in STANDING}
         if not self._all_built_in or creation != self._document:
             own = [role for role in serialization.PARTS if OWN in json.dumps(document.get(role))]

@@ -23,7 +23,7 @@ SURE = 0.99  # if a class is more probable than this, the slow models of the def
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """The pool of a model and the parts whose defaults depend on it."""
+    """The pool of an ensemble, and the parts whose defaults depend on the pool."""
 
     pool: Pool
     policy: Policy
@@ -42,7 +42,7 @@ class GivenParts:
     answer: Answer | None
 
     def completed(self, task: Task, watch: Watch, budget: bool = False) -> Parts:
-        """Return all parts after checking them; missing parts get the defaults of the task or the pool.
+        """Return all parts after checking them; parts not given get the defaults of the task or the pool.
 
         With a budget, all awake models are trained by default, because the budget replaces the limit k.
         """

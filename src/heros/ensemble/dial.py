@@ -1,4 +1,4 @@
-"""The controller of a budget, which measures the cost of a model and puts models to sleep or wakes them."""
+"""A controller that keeps an ensemble within its budget: it puts models to sleep or wakes them."""
 
 from __future__ import annotations
 
@@ -40,18 +40,18 @@ TRAIN = PHASES.index("train")
 
 
 class Clock:
-    """The clocks of a budget: CPU time of the steps and of the thread, and wall-clock time."""
+    """The clocks of a budget: the CPU time of the steps, the CPU time of the thread, and wall-clock time."""
 
     def spent(self, step: _core.Step) -> NDArray[np.float64]:
-        """Return the CPU seconds of all steps so far: first without training, then for training alone."""
+        """Return two totals over all steps so far: the CPU seconds outside of training, and in training."""
         seconds = step.cpu_seconds
         return np.array([seconds.sum() - seconds[TRAIN], seconds[TRAIN]])
 
     def parts(self, step: _core.Step) -> NDArray[np.float64]:
         """Return the time spent so far on evaluation (row 0) and on training (row 1).
 
-        A joined pool has a column for each of its parts, and a last column for the rest of a step. The unit
-        is arbitrary. For other pools the rows are empty.
+        If the pool joins several pools, the rows have one column for each of these pools, and a last column
+        for the rest of a step. For other pools the rows are empty. The unit is arbitrary.
         """
         return step.part_ticks.astype(np.float64).reshape(2, -1)
 
@@ -69,18 +69,18 @@ class Clock:
 
 
 class Dial:
-    """The controller of a budget, which decides which models are awake and how much they are trained.
+    """A controller that decides which models are awake and how much they are trained, to meet a budget.
 
     The measured cost is compared with the budget every 200 instances, and 50 instances after each choice of
-    the awake models. The effort is then adjusted. At reduced effort, slow models (forests) are trained less
-    while the loss is steady. Below an effort of .3, more instances count as expected, and the models are not
-    trained on most expected instances (`heros.policies.Surprise`). The awake models are chosen again every
-    1,000 instances, cheapest first, as long as the models fit into the budget. This choice multiplies the
-    price of training by 1.2. A model counts as more expensive if its score L is below the best score. The
-    same applies if another model of its kind is already awake. The other models sleep: they are neither
-    evaluated nor trained. Every tenth choice adds a model that has been asleep for a long time. The next
-    choice after the best score falls also adds such a model. After this fall, the scores of sleeping models
-    are no longer trusted.
+    the awake models. The effort (from 0 to 1) is then adjusted. At an effort below 1, slow models (forests)
+    are trained less while the loss is steady. Below an effort of .3, more instances count as expected, and
+    the models are not trained on most expected instances (`heros.policies.Surprise`). The awake models are
+    chosen again every 1,000 instances, cheapest first, as long as the models fit into the budget. This choice
+    multiplies the price of training by 1.2. A model counts as more expensive if its score L is below the best
+    score, or if another model of its kind is already awake. The other models sleep: they are neither
+    evaluated nor trained. Every tenth choice also wakes a model that has been asleep for a long time. The
+    first choice after a fall of the best score also wakes such a model, and no longer trusts the scores of
+    sleeping models.
 
     Examples
     --------
@@ -134,12 +134,12 @@ class Dial:
         }
 
     def cut(self, at: int) -> int:
-        """Return the index of the next instance, after `at`, that needs a call of `begin` first."""
+        """Return the index of the first instance after `at` for which `begin` must be called."""
         start = at - at % STRETCH
         return next(cut for cut in (*FIRST, start + SOON, start + STRETCH) if at < cut and self.is_due(cut))
 
     def is_due(self, at: int) -> bool:
-        """Return whether `begin` must be called before this instance."""
+        """Return whether `begin` must be called before the model processes this instance."""
         return at % STRETCH == 0 or at % PERIOD == SOON or at in FIRST
 
     def begin(self, step: _core.Step, costs: NDArray[np.float64]) -> None:
@@ -166,7 +166,7 @@ class Dial:
         self._trained, self._ticks = step.trained.astype(np.float64), self.clock.parts(step)
 
     def _target(self, allowance: float) -> float:
-        """Return the allowance, raised by a part of the savings or lowered by a part of the excess."""
+        """Return the allowance, raised if CPU time was saved before, or lowered if too much was spent."""
         change = self.balance / (PAY_BACK if self.balance < 0 else SAVED)
         return min(max(allowance + change, 0.1 * allowance), 2 * allowance)
 
@@ -178,7 +178,7 @@ class Dial:
         allowance: float,
         costs: NDArray[np.float64],
     ) -> None:
-        """Update the totals, the models' prices and the trust in scores with the costs of n instances."""
+        """Use the costs of n instances to update the totals, the prices of models and the trust in scores."""
         spent = float(cost.sum())
         self.instances, self.seconds = self.instances + n, self.seconds + n * spent
         self.asked_seconds += n * allowance
@@ -227,7 +227,8 @@ class Dial:
         if self.floor == 0:
             name = self.names[int(self.awake.argmax())]
             text = f"The 'budget' parameter of Heros is {self.budget}, but the cheapest model alone ({name})"
-            notice(f"{text} takes {self.budget.shown(takes)}.", RuntimeWarning)
+            way = "Use a larger budget or a cheaper model."
+            notice(f"{text} takes {self.budget.shown(takes)}. {way}", RuntimeWarning)
         self.floor = takes
 
     def expected(self) -> _core.Surprise | None:
@@ -257,13 +258,17 @@ class Dial:
         awake, ticks = arrays["awake"], _array(state, "ticks", np.size(state.get("ticks", 0)))
         if not np.isin(awake, (0, 1)).all() or not awake.any():
             raise DataError(
-                "The state of a budget must mark models as awake (1) or asleep (0), at least one as awake."
+                "The state of a budget must mark each model as awake (1) or asleep (0). At least one model "
+                "must be awake."
             )
         effort = numbers[4 + NUMBERS.index("effort")]
         if not np.isfinite(numbers).all() or not 0 <= effort <= 1:
             raise DataError("The state of a budget must have finite numbers, and an effort in [0, 1].")
         if ticks.size % 2 or not (ticks >= 0).all():
-            raise DataError("The state of a budget must have two times of 0 or more for each part.")
+            raise DataError(
+                "The state of a budget must have an evaluation time and a training time, both >= 0, for each "
+                "part of the pool."
+            )
         prices = self.prices.state()
         self.prices.restore({name: _array(state, name, len(own)) for name, own in prices.items()})
         first, *rest = numbers.tolist()
@@ -284,5 +289,6 @@ def _array(state: Mapping[str, NDArray[Any]], name: str, length: int) -> NDArray
     array = state.get(name)
     masked = isinstance(array, np.ma.MaskedArray)
     if not isinstance(array, np.ndarray) or masked or array.shape != (length,) or array.dtype != np.float64:
-        raise DataError(f"The state of a budget must have {length} numbers {name!r}. Got {array!r} instead.")
+        rule = f"The state of a budget must have an array {name!r} of {length} numbers."
+        raise DataError(f"{rule} Got {array!r} instead.")
     return array

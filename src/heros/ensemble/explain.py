@@ -43,7 +43,7 @@ class Contributions:
     prediction
         The predicted probability of the class `of` or, for a numeric target, the predicted value.
     columns
-        The columns, largest contribution first.
+        The columns, ordered by the absolute value of the contribution, largest first.
     """
 
     of: str | None
@@ -119,7 +119,7 @@ def contributions(
 
 
 def _path(x: NDArray[np.float64], other: NDArray[np.float64], order: list[list[int]]) -> NDArray[np.float64]:
-    """Return the instances on a path from `other` to x; each instance takes one more column from x."""
+    """Return a path of instances from `other` to x: each step replaces one more column by that of x."""
     way = np.repeat(other[np.newaxis], len(order) + 1, axis=0)
     for step, features in enumerate(order, 1):
         way[step:, features] = x[features]

@@ -63,8 +63,8 @@ class Heros:
     For each instance, the ensemble predicts, by default with all models and learnt weights (`answer`). Then
     each model is evaluated and its running score is updated. The policy chooses at most k models, based on
     the scores and the costs, and these models are trained. With `watch`, models that are not trained need not
-    be evaluated. Such models have no cost. In the paper, and by default if you pass a pool, the model with
-    the highest running score predicts.
+    be evaluated. A model that is neither evaluated nor trained has no cost. In the paper, and by default if
+    you pass a pool, the model with the highest running score predicts.
 
     Parameters
     ----------
@@ -99,11 +99,11 @@ class Heros:
         Which models are evaluated on an instance. "all" evaluates every model, as the paper does. "trained"
         evaluates the models that are trained on the instance and the models that predict. A whole number n
         does the same and also evaluates each idle model on every n-th instance. The idle models take turns.
-        Unless `watch` is "all", the policy chooses first, from the current L. Then the required models are
-        evaluated and predict, the L of these models is updated, and the chosen models are trained. The L of a
-        model that is not evaluated does not change. "trained" needs a policy that explores, so not `Zeta` or
-        `Cheapest` without `Explore`: otherwise an idle model would never be evaluated again. If `answer` uses
-        the whole pool, all models are evaluated.
+        Unless `watch` is "all", the policy chooses first, from the current L. Then the required models
+        predict and are evaluated, the L of these models is updated, and the chosen models are trained. The L
+        of a model that is not evaluated does not change. "trained" needs a policy that explores, so not
+        `Zeta` or `Cheapest` without `Explore`: otherwise an idle model would never be evaluated again. If
+        `answer` uses the whole pool, all models are evaluated.
     burst
         The number of instances on which all models are evaluated after the best model gets worse, if `watch`
         is not "all". ADWIN with δ = .002 on the outcomes of the best model detects the change. The default 0
@@ -198,9 +198,9 @@ class Heros:
             self.bind(schema)
 
     def _set_task(self, task: Task) -> None:
-        """Set the task, and use its defaults for the parts that were not given."""
+        """Set the task, and use the defaults of the task for parts that the user did not pass."""
         if self.class_weight is not None and task.numeric:
-            rule = "None, since the target is a number"
+            rule = "None, because the target is a number"
             raise ParameterError.of("class_weight", "Heros", rule, self.class_weight)
         parts = self._given.completed(task, self.watch, self._budget is not None)
         expect_watched(self.watch, parts.policy)
@@ -250,7 +250,7 @@ class Heros:
 
     @property
     def given_task(self) -> Literal["classification", "regression"] | None:
-        """The task as given, or "regression" if the schema has a number as target; otherwise None.
+        """The task that the user passed, or "regression" if the target of the schema is a number; else None.
 
         Examples
         --------
@@ -296,7 +296,7 @@ class Heros:
             self._use_parts(k=checked_k(k, self.pool))
 
     def _use_parts(self, **parts: Any) -> None:
-        """Use these parts from now on, even if a later task has other defaults."""
+        """Replace the given parts. A later change of the task does not reset them to its defaults."""
         self._given, self._parts = replace(self._given, **parts), replace(self._parts, **parts)
         self._bind_policy()
 
@@ -325,7 +325,7 @@ class Heros:
 
     @property
     def asleep(self) -> NDArray[np.bool_]:
-        """A mask of the sleeping models, which are neither evaluated nor trained, to keep the budget."""
+        """A mask of the models that sleep to save costs: they are neither evaluated nor trained."""
         return np.zeros(self.pool.n_models, dtype=bool) if self._dial is None else ~self._dial.awake
 
     # -- the schema -----------------------------------------------------------------------------------
@@ -377,7 +377,7 @@ class Heros:
                     self._learner.grow(self._learner.growing, self.rng)
 
     def _learner_of(self, schema: Schema, bound: BoundPool, scores: ScoreCalls | None = None) -> Learner:
-        """Create a learner with a compiled step for the bound pool; by default with new scores."""
+        """Create a learner with a compiled step for the bound pool, with the given scores or new ones."""
         score = scores or bound_score(self.score, self.pool.n_models)
         layers = layers_of(self.policy)
         chooser = bound_policy(layers.policy, self.rng)
@@ -509,7 +509,7 @@ class Heros:
 
     @property
     def sets(self) -> dict[str, float]:
-        """The number of prediction sets so far, the share of sets with the true class, and the mean size."""
+        """The number of prediction sets so far, the share with the true class, and the mean size of a set."""
         _, n, covered, sizes = self._sets()
         return {
             "instances": n,
@@ -529,7 +529,8 @@ class Heros:
     def _sets(self) -> list[float]:
         state: list[float] = self._bound_learner.step.sets.tolist()
         if not state:
-            raise HerosError("There are no prediction sets: create Heros(task=Classification(level=0.9)).")
+            way = "Create it with Heros(task=Classification(level=0.9))."
+            raise HerosError(f"This Heros has no prediction sets. {way}")
         return state
 
     def outputs(self, X: NDArray[np.float64], delay: ArrayLike | None = None) -> NDArray[np.float64]:
@@ -549,9 +550,9 @@ class Heros:
     def answers(self, x: Any, delay: ArrayLike | None = None) -> NDArray[np.float64]:
         """Return all outputs for one instance (width,) or several (n, width); the task defines the outputs.
 
-        `delay` is the number of earlier instances without a label, for each instance. Only models that use
-        the order of labels need it (`pools.LabelMemory`). By default the instances are consecutive, and the
-        label before the first instance is known.
+        For each instance, `delay` is the number of earlier instances whose labels have not arrived yet. Only
+        models that use the order of labels need `delay` (`pools.LabelMemory`). By default the instances are
+        consecutive, and the label before the first instance is known.
         """
         X, single = self._rows(x)
         out = self.outputs(X, delay)
@@ -560,23 +561,23 @@ class Heros:
     def learn(
         self, x: Any, y: Any, sample_weight: ArrayLike | None = None, *, delay: ArrayLike | None = None
     ) -> Self:
-        """Learn from one labelled instance, or from several in order.
+        """Learn from one labelled instance, or from several instances in order.
 
-        `predict_proba` lists the supported instances. With an array, labels are class indices or class names
-        of the schema. With dictionaries and frames, labels are class names of any type (1 and "1" are the
-        same). New features, values and classes are then appended to the schema, so you need not pass a
-        schema. If neither task nor schema was given and the first labels are numbers with decimals, the task
-        is regression.
+        The supported forms of instances are those of `predict_proba`. With an array, labels are class indices
+        or class names of the schema. With dictionaries and frames, labels are class names of any type (1 and
+        "1" are the same). New features, values and classes are then appended to the schema, so you need not
+        pass a schema. If neither task nor schema was given and the first labels are numbers with decimals,
+        the task is regression.
 
         Do not change an array while `learn` runs: the pool may read rows ahead.
 
-        `sample_weight` is the weight of the instance or of each instance; the default is 1. It scales the
-        step of models trained by gradient descent. For other models and in the running scores, an instance of
-        weight w counts as w instances. No model is trained on an instance of weight 0.
+        `sample_weight` is the weight of the instance or of each instance; the default is 1. The weight scales
+        the step of models trained by gradient descent. For other models and in the running scores, an
+        instance of weight w counts as w instances. No model is trained on an instance of weight 0.
 
-        `delay` is for late labels: the number of labels learnt between the prediction for an instance and its
-        label; the default is 0. `pools.LabelMemory` learns how labels depend on each other at that distance.
-        `heros.ensemble.late.LateLabels` passes `delay` itself.
+        `delay` is for late labels: the number of labels learnt after the prediction for an instance and
+        before the label of this instance; the default is 0. `pools.LabelMemory` learns how labels depend on
+        each other at that distance. `heros.ensemble.late.LateLabels` passes `delay` itself.
 
         Examples
         --------
@@ -615,7 +616,7 @@ class Heros:
     def learn_batch(
         self, batch: Batch, sample_weight: ArrayLike | None = None, delay: ArrayLike | None = None
     ) -> None:
-        """Learn from a batch of a `heros.data.Encoder`; extend the models if its schema is larger."""
+        """Learn from an encoded batch; extend the models if the schema of the batch is larger."""
         self._extend_schema(batch.schema)
         self._run(batch.X, batch.y, sample_weight, delay)
 
@@ -633,7 +634,7 @@ class Heros:
         self._reader = (self.schema, encoder)
 
     def _extend_schema(self, schema: Schema) -> None:
-        """Extend the models to the schema of new rows; the first row must have a value."""
+        """Extend the models to the schema of new rows; raise a DataError if the schema has no features."""
         if schema.n_features == 0:
             raise DataError(
                 "The first row must have a feature with a value. Got a row without values instead."
@@ -641,7 +642,7 @@ class Heros:
         self.bind(schema)
 
     def adopt_task_of_labels(self, labels: list[Any]) -> None:
-        """Choose the task from the first labels, if neither task nor schema is known."""
+        """Switch to regression if the first labels are numbers with decimals and the task is not known."""
         kinds = (float | int | np.number, str)
         same_type = any(all(isinstance(label, kind) for label in labels) for kind in kinds)
         if same_type and is_numeric(np.asarray(labels), None, False, "learn", "y"):
@@ -649,7 +650,7 @@ class Heros:
             self._reader = None
 
     def read_with(self, encoder: Encoder) -> None:
-        """Use this encoder, shared with other models, for rows until the schema changes."""
+        """Encode rows with this encoder, which other models share, until the schema changes."""
         self._reader = (self.schema, encoder)
 
     def encoder(self) -> Encoder:
@@ -670,7 +671,7 @@ class Heros:
         sample_weight: ArrayLike | None = None,
         delay: ArrayLike | None = None,
     ) -> Block:
-        """Predict each instance, then learn from its label, and return the predictions and choices."""
+        """Predict each instance, then learn from its label; return the predictions and the trained models."""
         X, _ = self._instances(X)
         targets = self.task.targets(y, len(X), self._bound_learner.schema)
         return self._run(X, targets, sample_weight, delay)
@@ -702,15 +703,16 @@ class Heros:
     def _expect_weights_supported(self, step: _core.Step) -> None:
         """Raise an error if the pool has Python models, which do not support weights."""
         if not step.weighs:
-            rule = "a pool of compiled models (Models does not support weights)"
-            raise ParameterError.of("pool", "Heros", f"{rule}, if instances have weights", self.pool)
+            rule = "a pool of compiled models, because the pool Models does not support weights"
+            raise ParameterError.of("pool", "Heros", rule, self.pool)
 
     def _instances(self, x: ArrayLike) -> tuple[NDArray[np.float64], bool]:
         """Return the checked instances, and whether `x` is a single instance."""
         if self._learner is None:
             raise HerosError(
-                "This Heros has not learnt yet: call learn(X, y) first, with dictionaries or a data frame. "
-                "If X is an array, its features have no names: call bind(schema) first, or pass schema=."
+                "This Heros has not been trained yet. Call learn(X, y) first, with dictionaries or a data "
+                "frame. An array has no feature names: if X is an array, pass schema= to Heros, or call "
+                "bind(schema) first."
             )
         self._finish_growing()
         try:
@@ -845,11 +847,11 @@ class Heros:
         """
         X, _ = self._rows(x)
         if len(X) != 1:
-            what = "one instance: an array (n_features,), a dictionary or a frame with one row"
+            what = "one instance: an array of shape (n_features,), a dictionary or a frame with one row"
             raise DataError(f"x must be {what}. Got {len(X)} instances instead.")
         rows = self.sample if background is None else self._rows(background)[0]
         if len(rows) == 0:
-            raise HerosError("There are no instances to compare x with: learn first, or pass background=.")
+            raise HerosError("There are no instances to compare with x. Call learn, or pass background=.")
         form, original = form_of(x), None
         if form == "row":
             original = row_of(x)
@@ -867,9 +869,10 @@ class Heros:
         importance = self._bound_learner.importance
         if importance is None:
             raise HerosError(
-                "This Heros keeps no sample of instances: create Heros(explainable=True) (--explainable of "
-                "heros run), or set explainable to True and learn more. explain also takes background=, a "
-                "frame or a list of instances for the comparison, e.g. 100 earlier rows."
+                "This Heros keeps no sample of instances. Create Heros(explainable=True) (heros run "
+                "--explainable), or set explainable to True and call learn again. The method explain also "
+                "accepts background=, a frame or a list of instances for the comparison, e.g. 100 earlier "
+                "rows."
             )
         return importance
 
@@ -878,16 +881,16 @@ class Heros:
         return Leaderboard.of(self.pool, self._bound_learner.step, self.asleep)
 
     def explain_choice(self) -> Explanation:
-        """Return the reason why each model was trained at the last step: warm-up, exploration, policy."""
+        """Return why each model was trained in the last step: warm-up, exploration or the policy."""
         learner = self._bound_learner
         if learner.last is None:
-            why = "since it was loaded, or the policy raised an error" if self.instances else "yet"
-            raise HerosError(f"There is no choice to explain: the model has not been trained {why}.")
+            why = "since it was loaded or since its policy raised an error" if self.instances else "yet"
+            raise HerosError(f"There is no choice to explain. The model has not been trained {why}.")
         step, last = learner.step, learner.last
         return Explanation.of(self.pool, self.policy, self.k, self.warmup, step, last, self.asleep)
 
     def pool_summary(self) -> PoolSummary:
-        """Return the scores, cost and training cost so far for each value of each setting of the pool."""
+        """Return the scores, costs γ and training costs so far of the models with each value of a setting."""
         return PoolSummary.of(self.pool, self.k, self._bound_learner.step)
 
     @property
@@ -898,7 +901,7 @@ class Heros:
     @property
     def _bound_learner(self) -> Learner:
         if self._learner is None:
-            raise HerosError("This Heros has not learnt yet: call learn first, or bind(schema).")
+            raise HerosError("This Heros has not been trained yet. Call learn or bind(schema) first.")
         return self._learner
 
     # -- the whole state ------------------------------------------------------------------------------------
@@ -1013,7 +1016,10 @@ class Heros:
     def _restored_learner(
         self, schema: Schema, learnt: Mapping[str, dict[str, NDArray[Any]]], scores: ScoreCalls | None = None
     ) -> Learner:
-        """Return a learner for this schema with the learnt state; `scores` are already restored scores."""
+        """Return a learner for this schema, restored from `learnt`.
+
+        If `scores` is given, its state must already be restored.
+        """
         if "gamma" not in learnt.get("pool", {}) or "ensemble" not in learnt:
             raise DataError(
                 "The state of a Heros must have the groups 'pool' and 'ensemble'. Got an incomplete state."
@@ -1029,7 +1035,7 @@ class Heros:
         return learner
 
     def __copy__(self) -> Self:
-        """Return an independent copy, like `copy.deepcopy`: both models can learn."""
+        """Return an independent copy, like `copy.deepcopy`; training the copy does not change the model."""
         return copy.deepcopy(self)
 
     def __getstate__(self) -> dict[str, Any]:
@@ -1075,16 +1081,18 @@ ELSEWHERE = {
 
 
 class _Elsewhere:
-    """An attribute that `Heros` does not have; the error message names the replacement.
+    """A placeholder for an attribute that `Heros` does not have.
 
-    A `__getattr__` of `Heros` would slow down every access to its other attributes.
+    Reading the attribute raises an error that names the replacement.
+
+    A `__getattr__` of `Heros` would slow down every access to the other attributes.
     """
 
     def __init__(self, name: str) -> None:
         self.name = name
 
     def __get__(self, instance: object, owner: type) -> NoReturn:
-        text = f"Heros has no attribute {self.name!r}: {ELSEWHERE[self.name]}."
+        text = f"Heros has no attribute {self.name!r}. Instead, {ELSEWHERE[self.name]}."
         raise AttributeError(text, name=self.name, obj=instance)
 
 

@@ -34,22 +34,22 @@ class Importance:
     """The importance of each column for the predictions, now and over time.
 
     The importance of a column is the mean squared change of the prediction when the column's value is
-    replaced by the value of another recent instance. For classes, the changes of all probabilities are added
-    up. If the probabilities are correct, the importance is the increase of the Brier score (for numbers, of
-    the squared error) when the column is permuted.
+    replaced by the value of another recent instance. For classification, the squared changes of all class
+    probabilities are added up. If the probabilities are correct, the importance is the increase in the Brier
+    score (for regression, in the squared error) when the column is permuted.
 
     Parameters
     ----------
     columns
-        The columns of the source; a date is one column.
+        The columns of the source. A date is one column, even if it has several features.
     values
         The importance of each column now (C,); NaN if it was not measured yet.
     end
         The number of instances at each point of the history (P,).
     history
-        The importance of each column at these points (P, C); NaN if it was not measured yet. The last point
-        is `values` if `values` was measured now. The other points are means of at most eight predictions per
-        column: they show large changes, but a single point is uncertain.
+        The importance of each column at the points in `end` (P, C); NaN if it was not measured yet. The last
+        point is `values` if `values` was measured now. The other points are means of at most eight
+        predictions per column: they show large changes, but a single point is uncertain.
 
     Examples
     --------
@@ -84,7 +84,7 @@ class Importance:
         return pandas.DataFrame(self.history, index=pandas.Index(self.end, name="end"), columns=self.columns)
 
     def plain(self) -> dict[str, Any]:
-        """Return the importance as plain data; unknown values are None."""
+        """Return the importance as plain data for JSON; unknown values are None."""
         return {
             "columns": list(self.columns),
             "values": _plain(self.values),
@@ -101,7 +101,7 @@ class Importance:
         return cls(columns, values, np.array(plain["end"], dtype=np.int64), history)
 
     def since(self, start: int) -> Importance:
-        """Return the importance with only the history after instance `start`, which becomes instance 0."""
+        """Return the importance without the history up to instance `start`, which becomes instance 0."""
         later = self.end > start
         return replace(self, end=self.end[later] - start, history=self.history[later])
 
@@ -135,9 +135,10 @@ class RunningImportance:
     """A sample of recent instances, and the running mean of each column's effect on the predictions.
 
     At regular intervals, an instance is predicted several more times before the model learns from it. For
-    each of these predictions, one column is taken from an instance of the sample. These predictions do not
-    change the models, and the number of instances alone determines when they are made. The model therefore
-    learns the same with and without the measurements.
+    each of these predictions, the value of one column is replaced by the value of the same column in an
+    instance of the sample. These predictions do not change the models. Only the number of instances
+    determines when these predictions are made. The model therefore learns the same with and without the
+    measurements.
     """
 
     def __init__(self, schema: Schema) -> None:
@@ -153,17 +154,17 @@ class RunningImportance:
         self.history = np.empty((0, len(self.columns)))
 
     def grow(self, schema: Schema) -> None:
-        """Adopt an extended schema; in the sample, the values of new features are missing values."""
+        """Switch to an extended schema; new features have missing values in the sample."""
         self.columns = columns_of(schema)
         self.rows = _widened(self.rows, schema.n_features)
         for name in ("means", "counts", "history"):
             setattr(self, name, _widened(getattr(self, name), len(self.columns)))
 
     def to_predict(self, x: NDArray[np.float64], at: int, alarm: int) -> NDArray[np.float64] | None:
-        """Return copies of instance `at` with one column changed in each; None if the sample is too small.
+        """Return copies of instance `at`, each with one changed column, or None if the sample is too small.
 
-        `alarm` is the instance at which the error last changed. Measurements before this instance are
-        dropped.
+        `alarm` is the instance at which the error of the ensemble last changed. Measurements before this
+        instance are dropped.
         """
         if len(self.rows) < FEWEST:
             return None
@@ -181,7 +182,7 @@ class RunningImportance:
         return [(self.turn + i) % len(self.columns) for i in range(AT_ONCE)]
 
     def learn(self, before: NDArray[np.float64], after: NDArray[np.float64]) -> None:
-        """Update the means with the predictions for an instance (`before`) and for its copies (`after`)."""
+        """Update the means with the predictions for an instance (`before`) and its copies (`after`)."""
         changes = np.square(after - before).sum(axis=1).tolist()
         for column, change in zip(self._turns(), changes, strict=True):
             if math.isfinite(change):
@@ -248,7 +249,7 @@ class RunningImportance:
         return {"numbers": numbers} | {name: getattr(self, name).copy() for name in ARRAYS}
 
     def restore(self, state: Mapping[str, NDArray[Any]], schema: Schema) -> None:
-        """Restore the arrays that `state` returned; raise a DataError if they do not fit the schema."""
+        """Restore the arrays that `state` returned; raise a DataError if the arrays do not fit the schema."""
         points, rows = len(state.get("end", ())), len(state.get("rows", ()))
         lengths = {"rows": rows, "end": points, "history": points}
         fits = all(
@@ -258,23 +259,23 @@ class RunningImportance:
             for name, own in self.state().items()
         )
         if not fits or rows > ROWS or points >= 2 * POINTS:
-            raise DataError("The state of the importance must have arrays that fit the columns of the model.")
+            raise DataError("The importance state must have arrays that fit the columns of the model.")
         kept, turn, every, alarm = state["numbers"].tolist()
         sound = kept >= rows and 0 <= turn < max(len(self.columns), 1) and every >= EVERY
         if not sound or (state["counts"] < 0).any() or (np.diff(state["end"], prepend=0) <= 0).any():
-            raise DataError("The state of the importance must have valid counts.")
+            raise DataError("The importance state must have valid counts.")
         for values, feature in zip(state["rows"].T, schema.features, strict=True):
             known, most = values[~np.isnan(values)], len(feature.values or ()) - 1
             codes = (known >= 0) & (known <= most) & (known == np.floor(known))
             if not (codes if feature.nominal else np.isfinite(known)).all():
-                raise DataError(f"The sample of instances has an impossible value of {feature.name!r}.")
+                raise DataError(f"The sample of instances has an invalid value of {feature.name!r}.")
         self.kept, self.turn, self.every, self.alarm = kept, turn, every, alarm
         for name in ARRAYS:
             setattr(self, name, state[name].copy())
 
 
 def _random(seed: int) -> int:
-    """Return a pseudo-random number below 2**31 (splitmix64), much faster than creating a generator."""
+    """Return a pseudo-random number below 2**31 (splitmix64); creating a generator would be much slower."""
     z = seed * 0x9E3779B97F4A7C15 & 0xFFFFFFFFFFFFFFFF
     z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9 & 0xFFFFFFFFFFFFFFFF
     z = (z ^ z >> 27) * 0x94D049BB133111EB & 0xFFFFFFFFFFFFFFFF

@@ -27,8 +27,8 @@ WIDTH = 80
 class LastStep:
     """The models that the last step trained, and the values that the choice was based on.
 
-    For a policy written in Python, `explored` is None. To find out whether the step explored, its random
-    draws are then repeated from `draws`, the generator state before the step.
+    For a policy written in Python, `explored` is None. To find out whether the step explored, the random
+    draws of the step are then repeated from `draws`, the generator state before the step.
     """
 
     chosen: NDArray[np.bool_]  # (M,) mask of the trained models
@@ -56,7 +56,7 @@ class Standing:
 
 
 class Leaderboard(Sequence[Standing]):
-    """The models, best first, printed as a table; `to_pandas` and `to_arrow` return a data frame.
+    """A table of the models, best first; `to_pandas` and `to_arrow` convert the table.
 
     Examples
     --------
@@ -189,7 +189,7 @@ class Explanation(Sequence[Choice]):
         last: LastStep,
         asleep: NDArray[np.bool_],
     ) -> Explanation:
-        """Return the explanation of the last step, from its record and a mask of the sleeping models."""
+        """Return the explanation of the last step, from `last` and a mask of the sleeping models."""
         scores, at, models = last.scores, learnt.instances, len(last.chosen)
         trained: list[int] = np.flatnonzero(last.chosen).tolist()
         epsilons, inner = _without_exploration(layers_of(policy).policy)
@@ -197,7 +197,8 @@ class Explanation(Sequence[Choice]):
             rule = f"warm-up: all {models} models are trained on the first {warmup:,} instances"
             reasons = dict.fromkeys(trained, f"warm-up, instance {at:,} of {warmup:,}")
         elif last.expected:
-            rule = f"{policy} expected instance {at:,}, so only {len(trained)} of {models} models are trained"
+            only = f"only {len(trained)} of {models} models are trained"
+            rule = f"{policy} classified instance {at:,} as expected, so {only}"
             reasons = dict.fromkeys(trained, "also trained on expected instances")
         elif (epsilon := _exploration(epsilons, last)) is not None:
             rule = f"exploration (ε = {epsilon:g}) chose {k} of {models} models for instance {at:,}"
@@ -207,7 +208,7 @@ class Explanation(Sequence[Choice]):
             chosen_by = scores if last.bounds is None else last.bounds
             reasons = explain(inner, chosen_by, last.costs, k, last.chosen)
         if asleep.any():
-            rule += f"; {int(asleep.sum())} models sleep to keep the budget"
+            rule += f"; {int(asleep.sum())} models sleep to stay within the budget"
         configurations = pool.configurations
         choices = (
             Choice(i, configurations[i], float(scores[i]), float(last.costs[i]), reason)
@@ -236,7 +237,7 @@ class Explanation(Sequence[Choice]):
 
 
 def _settings(models: Sequence[Mapping[str, Any]]) -> Sequence[Mapping[str, Any]]:
-    """Return the settings to show: all or, with several families, only settings that distinguish models."""
+    """Return the settings to show: if there are several families, only settings that distinguish models."""
     if not any("family" in one for one in models):
         return models
     # `distinguishing_settings` leaves out the family if all models share it.
@@ -253,7 +254,7 @@ def _settings(models: Sequence[Mapping[str, Any]]) -> Sequence[Mapping[str, Any]
 
 
 def _legend(shown: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Return a line per family with the names of its settings, if there are several families."""
+    """If there are several families, return a line per family with the names of the family's settings."""
     names: dict[str, dict[str, None]] = {}
     for one in shown:
         if "family" in one:
@@ -266,7 +267,7 @@ def _legend(shown: Sequence[Mapping[str, Any]]) -> list[str]:
 
 
 def _without_exploration(policy: Policy) -> tuple[list[float], Policy]:
-    """Return ε of each nested `Explore` whose method `choose` is not overridden, and the policy inside."""
+    """Return the ε of each nested `Explore` that does not override `choose`, and the innermost policy."""
     epsilons = []
     while isinstance(policy, Explore) and type(policy).choose is Explore.choose:
         epsilons.append(policy.epsilon)
@@ -275,7 +276,7 @@ def _without_exploration(policy: Policy) -> tuple[list[float], Policy]:
 
 
 def _exploration(epsilons: Sequence[float], last: LastStep) -> float | None:
-    """Return the exploration probability ε if the last step explored; None if the policy chose the models."""
+    """Return the exploration probability ε if the last step explored; None if the inner policy chose."""
     if last.explored is not None:
         return 1 - math.prod(1 - epsilon for epsilon in epsilons) if last.explored and epsilons else None
     replay = np.random.Generator(np.random.PCG64())
@@ -298,7 +299,7 @@ class SettingSummary:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class PoolSummary(Sequence[SettingSummary]):
-    """The scores, cost and training cost so far for each value of each setting of a pool."""
+    """A summary of a pool for each value of each setting: scores, cost and training cost so far."""
 
     title: str
     settings: tuple[SettingSummary, ...]

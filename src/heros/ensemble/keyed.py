@@ -50,7 +50,7 @@ WEIGHED = 1000  # instances after which a model's size is measured again, since 
 class KeyFigures:
     """The results of the model of one key, or of all models together.
 
-    All figures refer to predictions made before the label was known. They are NaN without instances.
+    All figures refer to predictions made before the label was known. They are NaN if there are no instances.
     `accuracy` is NaN for regression, and the errors are NaN for classification.
 
     Examples
@@ -116,7 +116,8 @@ class Keyed:
     recently used models are written to a file. A model in the file is read back unchanged when it is needed.
 
     Instances have the same forms as for `Heros`: arrays, dictionaries, lists of dictionaries, data frames.
-    All keys share one schema, which grows with the rows and is stored with the models.
+    All keys share one schema. The schema is extended when a row has new fields or values, and is stored with
+    the models.
 
     Parameters
     ----------
@@ -125,12 +126,12 @@ class Keyed:
     capacity
         The maximum number of models in memory; None means no limit.
     memory
-        The maximum memory of these models in bytes; None means no limit. The model in use always stays in
-        memory.
+        The maximum size of the models in memory, in bytes; None means no limit. The model in use always stays
+        in memory.
     directory
         The directory of the stored models. A `Keyed` that later opens this directory finds the state of the
-        last `commit`, even after a crash. Its `model` must have the same pool and task. The default is a
-        temporary directory, deleted at the end.
+        last `commit`, even after a crash. The later `Keyed` must have a `model` with the same pool and task.
+        The default is a temporary directory, which `close` deletes.
 
     Examples
     --------
@@ -155,7 +156,7 @@ class Keyed:
         if not isinstance(model, Heros):
             raise ParameterError.of("model", "Keyed", "a Heros", model)
         if not model.pool.plain:
-            rule = "a Heros without Python models in its pool, since models are stored in files"
+            rule = "a Heros without Python models in its pool, because models are stored in files"
             raise ParameterError.of("model", "Keyed", rule, model)
         self.start = copy.deepcopy(model)  # the initial model, as the user passed it
         self.template = copy.deepcopy(model)  # the initial model, extended to the current schema
@@ -165,7 +166,8 @@ class Keyed:
         try:
             self._temporary = TemporaryDirectory(prefix="heros-") if directory is None else None
         except OSError as error:
-            raise HerosError(f"Keyed without a directory needs a temporary one: {reason(error)}.") from None
+            text = f"Keyed cannot create a temporary directory: {reason(error)}. Pass directory= instead."
+            raise HerosError(text) from None
         self._store = KeyStore(self._temporary.name if directory is None else directory)  # type: ignore[union-attr]
         self._residents: OrderedDict[str, _Resident] = OrderedDict()
         self._reader: tuple[Schema | None, Encoder] | None = None  # the encoder of rows and its schema
@@ -205,7 +207,7 @@ class Keyed:
     # -- learning and predicting --------------------------------------------------------------------------
 
     def learn(self, key: Key, x: Any, y: Any) -> Self:
-        """Train the model of a key on one instance, or on several in order.
+        """Train the model of a key on one instance, or on several instances in order.
 
         Examples
         --------
@@ -313,11 +315,11 @@ class Keyed:
             return ask(model, x)
 
     def bind(self, schema: Schema) -> Self:
-        """Extend each model to this schema when the model next learns.
+        """Extend each model to this schema the next time the model learns.
 
         A model that is extended in several steps differs from a model that is extended at once. Therefore the
-        model of a key is extended only when it learns, both in memory and in the file. A new model starts
-        with the whole schema.
+        model of a key, in memory or in the file, is extended only when it learns. A new model starts with the
+        whole schema.
         """
         with self._lock:
             known = self.template.schema
@@ -331,13 +333,13 @@ class Keyed:
     # -- the keys -------------------------------------------------------------------------------------------
 
     def set_limit(self, key: Key) -> float | None:
-        """Return `Heros.set_limit` of a key's model; None for a new key."""
+        """Return the threshold of a key's prediction sets (`Heros.set_limit`); None for a new key."""
         with self._lock:
             resident = self._found(key)
             return None if resident is None else resident.model.set_limit
 
     def has_learnt(self, key: Key) -> bool:
-        """Return whether the model of a key, or the initial model of a new key, has been trained."""
+        """Return whether the model of a key has been trained; a new key uses the initial model."""
         with self._lock:
             resident = self._found(key)
             return (self.template if resident is None else resident.model).instances > 0
@@ -374,12 +376,12 @@ class Keyed:
                     self._drop(name)
 
     def figures(self, key: Key) -> KeyFigures:
-        """Return the figures of the model of a key; zero instances if the key is new."""
+        """Return the metrics of a key's model. For a new key, the number of instances is 0."""
         with self._lock:
             return self._figures(self._tally(_name(key)) or Tally())
 
     def overall(self) -> KeyFigures:
-        """Return the figures of all models together."""
+        """Return the metrics of all models together."""
         with self._lock:
             total = self._store.total()[1]
             for one in self._residents.values():
@@ -416,7 +418,7 @@ class Keyed:
 
     @property
     def lost(self) -> int:
-        """The number of recent commits missing when the file was opened, e.g. because its log was removed."""
+        """The number of recent commits missing when the file was opened, e.g. because the log was removed."""
         return self._store.lost
 
     @property
@@ -436,7 +438,7 @@ class Keyed:
         try:
             json.dumps(position)
         except (TypeError, ValueError, RecursionError) as error:
-            rule = f"JSON data, e.g. {{'offset': 7}} ({error})"
+            rule = f"data that JSON can represent ({error}), for example {{'offset': 7}}"
             raise ParameterError.of("position", "commit", rule, position) from None
         with self._lock:
             schema = self.template.schema
@@ -451,7 +453,11 @@ class Keyed:
             self._kept = schema
 
     def snapshot(self, position: Mapping[str, Any] | None, path: str | os.PathLike[str]) -> None:
-        """Commit, then copy the store to one file, which can be ``keys.sqlite`` in another `directory`."""
+        """Commit, then copy the store to one file.
+
+        To open the copy with `Keyed`, name the file ``keys.sqlite`` and pass the directory of this file as
+        `directory`.
+        """
         with self._lock:
             self.commit(position)
             self._store.copy(path)
@@ -482,12 +488,13 @@ class Keyed:
 
     def __reduce__(self) -> NoReturn:
         way = "Open its directory with another Keyed, or copy its models with `snapshot`"
-        raise HerosError(f"A Keyed cannot be pickled or copied: its models are in {self._store.path}. {way}.")
+        why = f"because its models are stored in {self._store.path}"
+        raise HerosError(f"A Keyed cannot be pickled or copied, {why}. {way}.")
 
     # -- loading into memory and spilling -----------------------------------------------------------------
 
     def _found(self, key: Key) -> _Resident | None:
-        """Return the model of a key for reading; None for a new key."""
+        """Return the model of a key for reading only; None for a new key."""
         with DeferredInterrupts():
             return self._resident(_name(key), make=False)
 
@@ -496,7 +503,7 @@ class Keyed:
     @overload
     def _resident(self, name: str, *, make: Literal[False]) -> _Resident | None: ...
     def _resident(self, name: str, *, make: bool) -> _Resident | None:
-        """Load the model of a key into memory; with `make`, create one for a new key.
+        """Load the model of a key into memory; with `make`, create a model for a new key.
 
         If no other model can be written to make room, loading a model for training raises an error. A model
         that is loaded only for reading is returned but not kept in memory.
@@ -566,7 +573,7 @@ class Keyed:
         return resident.fitted
 
     def _weigh(self, resident: _Resident) -> None:
-        """Measure the size of a model; not called for every instance, because it reads all arrays."""
+        """Measure the size of a model; this is not done for every instance, because all arrays are read."""
         resident.learnt_since_weighed = 0
         if self.memory is None:
             return
@@ -585,7 +592,7 @@ class Keyed:
         self._bytes += resident.size
 
     def _make_room(self, using: str) -> None:
-        """Spill the least recently used models, except the model in use.
+        """Move the least recently used models from memory to the file, except the model in use.
 
         If models cannot be written, drop only unchanged models, which are already in the file.
         """

@@ -48,7 +48,7 @@ class _Waiting:
 class LateLabels:
     """A model that predicts an instance at once and learns from it when its label arrives.
 
-    Several threads may use it: each call waits for the calls of other threads.
+    The methods may be called from several threads; a lock serialises the calls.
 
     Instances wait in a bounded store. The oldest instances are evicted when the store is full or when they
     have waited too long. The measures use the original predictions, not predictions of the current model.
@@ -62,14 +62,15 @@ class LateLabels:
     longest
         The maximum waiting time in seconds; None means no limit.
     memory
-        The maximum memory of the waiting instances in bytes; one instance may take at most a quarter.
+        The maximum memory of the waiting instances in bytes. One instance may use at most a quarter of this
+        memory.
     expired
         A function called with the id and the instance of each evicted instance.
     measures
         The measures, computed in bounded memory; by default the measures of the task.
     clock
-        A function that returns the time in seconds since 1970. Such times stay valid in saved files. To
-        replay earlier data, return the time of the data.
+        A function that returns the time in seconds since 1970. Such times remain valid when a saved file is
+        loaded. To replay earlier data, return the time of the data.
 
     Examples
     --------
@@ -145,8 +146,8 @@ class LateLabels:
         """Return the prediction for an instance; store the instance under this id until its label arrives.
 
         The instance is an array or a dictionary. The output is that of `Heros.answers`: a probability per
-        class, in the order of ``model.schema.classes``, or a number with its interval. It is empty if the
-        model has no schema yet. A repeated call with the same id and instance, e.g. after a lost reply,
+        class, in the order of ``model.schema.classes``, or a number with its interval. The output is empty if
+        the model has no schema yet. A repeated call with the same id and instance, e.g. after a lost reply,
         returns the first prediction.
         """
         _expect_id(id)
@@ -167,8 +168,9 @@ class LateLabels:
         answer = np.zeros(0) if unknown else self.model.answers(row, self._delay)
         waiting = _Waiting(row, answer, self._learnt)
         if self._waiting.too_large(id, waiting):
-            rule = f"A waiting instance must take at most a quarter of {self.memory:,} bytes."
-            raise DataError(f"{rule} Got {self._waiting.size_of(id, waiting):,}.")
+            rule = f"at most a quarter of the memory limit ({self.memory:,} bytes)"
+            size = self._waiting.size_of(id, waiting)
+            raise DataError(f"A waiting instance must take {rule}. Got {size:,} bytes.")
         with DeferredInterrupts():
             self._waiting.arrive(id, waiting)
             self.counts.answered += 1
@@ -178,8 +180,8 @@ class LateLabels:
     def learn(self, id: Id, y: Any) -> bool:
         """Learn from a waiting instance and its label; return False if no instance has this id.
 
-        The label of an array is a class index or the name of a known class. The label of a dictionary is a
-        name, which may be new, as for `Heros.learn`.
+        If the instance is an array, the label is a class index or the name of a known class. If the instance
+        is a dictionary, the label is a name, which may be new, as for `Heros.learn`.
         """
         _expect_id(id)
         with self._lock:
@@ -255,7 +257,7 @@ class LateLabels:
 
     @property
     def _outputs(self) -> int:
-        """The length of an output; 0 if the model has no schema yet."""
+        """The number of values in a prediction; 0 if the model has no schema yet."""
         return 0 if self.model.schema is None else self.model.task.width(self.model.schema)
 
     def _gone(self, id: Id, waiting: _Waiting) -> None:
@@ -268,7 +270,7 @@ class LateLabels:
         known = arrays.get("known", np.full(len(ids), self._learnt))  # old files lack this array
         lengths = {len(ids), len(rows), len(x), len(answers), len(known), len(since)}
         if len(lengths) > 1 or len(set(map(_expect_id, ids))) != len(ids):
-            raise DataError("the numbers of instances and distinct ids differ")
+            raise DataError("the number of instances differs from the number of distinct ids")
         features = 0 if self.model.schema is None else self.model.schema.n_features
         shapes = (len(ids), features), (len(ids), self._outputs)
         if (x.shape, answers.shape) != shapes or x.dtype != np.float64 or answers.dtype != np.float64:
@@ -311,7 +313,7 @@ class LateLabels:
         )
 
     def _stored(self) -> dict[str, NDArray[Any]]:
-        """Return the waiting instances, padded to the current schema; dictionaries become empty rows."""
+        """Return the waiting instances, padded to the current schema; a dictionary becomes an all-NaN row."""
         held = self._waiting.all()
         waiting = [one for _, one, _ in held]
         width, outputs = 0 if self.model.schema is None else self.model.schema.n_features, self._outputs
@@ -335,7 +337,7 @@ class LateLabels:
         clock: Callable[[], float] = time.time,
         **own: Any,
     ) -> Self:
-        """Load a file that `save` wrote. Pass your own measures and parts as arguments: see `Heros.load`."""
+        """Load a file that `save` wrote. Pass user-defined measures and parts: see `Heros.load`."""
         document, arrays = archive.read(path, KIND)
         try:
             model = serialization.unpack(Heros, document["model"], archive.subset(arrays, "model"), **own)
@@ -357,9 +359,8 @@ class LateLabels:
             rows = document.get("rows", [None] * len(ids))  # old files have only arrays
             late._take_back(ids, rows, archive.subset(arrays, "waiting"))
         except (DataError, KeyError, TypeError, ValueError) as error:
-            raise DataError(
-                f"The file {os.fspath(path)} must hold a complete LateLabels. Got: {error}."
-            ) from None
+            rule = f"The file {os.fspath(path)} does not contain a complete LateLabels object."
+            raise DataError(f"{rule} The error was: {error}") from None
         return late
 
 

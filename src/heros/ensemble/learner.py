@@ -57,7 +57,7 @@ class Learner:
 
     @property
     def is_compiled(self) -> bool:
-        """Whether the compiled core holds the whole learnt state, so that no Python object has state."""
+        """Whether the whole learnt state is in the compiled core, and no Python object has learnt state."""
         calls = isinstance(self.scores, ScoreCalls) or isinstance(self.chooser, PolicyCalls)
         return not calls and self.bound.pool.plain
 
@@ -142,7 +142,7 @@ class Learner:
             yield slice(0, 0)
 
     def resume(self, dial: Dial | None) -> None:
-        """Continue with a restored budget controller; models that it put to sleep stay asleep."""
+        """Continue with a restored budget controller; sleeping models stay asleep."""
         self.dial = dial
         if dial is not None:
             self.step.set_effort(dial.awake.view(np.uint8), dial.expected(), restored=True)
@@ -172,7 +172,7 @@ def clear_memory_error(schema: Schema) -> Iterator[None]:
         yield
     except MemoryError:
         values = sum(len(feature.values or ()) for feature in schema.features)
-        what = f"{schema.n_features} features with {values} nominal values in all, {schema.n_classes} classes"
+        what = f"{schema.n_features} features, {values} nominal values and {schema.n_classes} classes"
         raise HerosError(
-            f"The models do not fit into memory: too many or too large models for {what}."
+            f"The models do not fit into memory. Use fewer or smaller models for {what}."
         ) from None

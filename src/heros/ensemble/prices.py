@@ -20,15 +20,15 @@ SAME = 2.0  # factor on the prices of the other models of a part, for each awake
 
 
 class Prices:
-    """The estimated prices of evaluating and training each model, and of the rest of a step.
+    """The estimated prices, in CPU time, of evaluating and training each model and of the rest of a step.
 
     The time of each part of the pool is measured, but not the time of each model. `sizes` has the number of
     models in each part. A part has three prices: for work that its models share, for evaluating all its
     models and for training them. Each model has a share of the prices of evaluation and training, in
-    proportion to its cost. If the measured time of a part differs from its prices, the prices are corrected
-    in proportion to their squares. The price of training is corrected less if its relative error is usually
-    large, as with models that are trained rarely. The prices of a sleeping part slowly approach an estimate:
-    the part's cost × the awake parts' price per unit of cost.
+    proportion to its cost. If the measured time of a part differs from the sum of the part's prices, each of
+    these prices is corrected in proportion to its square. The price of training is corrected less if its
+    relative error is usually large, as with models that are trained rarely. The prices of a sleeping part
+    slowly approach an estimate: the part's cost × the awake parts' price per unit of cost.
 
     Examples
     --------
@@ -60,8 +60,9 @@ class Prices:
         """Correct the prices of the awake parts with a new measurement.
 
         `seconds` holds the evaluation time and the training time per instance. `ticks` holds the same two
-        times, in any unit, for each part and for the rest of a step. If `ticks` does not have these columns,
-        the time is divided in proportion to the known prices, or to the costs of the awake models.
+        times, in any unit, for each part and for the rest of a step. If `ticks` does not have one column per
+        part and one for the rest, the time is divided in proportion to the known prices, or to the costs of
+        the awake models.
         """
         costs = np.maximum(costs, 1e-9)
         self._share = costs / self._sums(costs)[self.part]
@@ -98,13 +99,13 @@ class Prices:
             prices[~on] *= (whole * per_cost / total)[~on] ** (rate * DRIFT)
 
     def _sums(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the sum of the values of the models of each part."""
+        """Return, for each part, the sum of the values of its models."""
         return np.bincount(self.part, values, len(self.look)).astype(np.float64)
 
     def _bounded(
         self, on: NDArray[np.bool_], expected: NDArray[np.float64], ticks: NDArray[np.float64]
     ) -> NDArray[np.float64]:
-        """Return the ticks, with outliers clipped: a clock also counts the time of other processes."""
+        """Return the ticks with outliers clipped, since a clock also counts the time of other processes."""
         bounded = ticks.copy()
         for row, prices in zip(bounded, np.where(on, expected, 0), strict=True):
             scale = row[:-1].sum() / max(prices.sum(), 1e-300)
@@ -112,21 +113,28 @@ class Prices:
         return bounded
 
     def needs(self, trained: float = 1.0) -> NDArray[np.float64]:
-        """Return the price of each model with this share of its training, without its part's shared work."""
+        """Return the price of evaluating each model and of training it on this share of the instances.
+
+        The work that the models of a part share is not included.
+        """
         needs: NDArray[np.float64] = self._share * (self.look + trained * self.train)[self.part]
         return needs
 
     def alone(self, trained: float = 1.0) -> NDArray[np.float64]:
-        """Return, for each model, the price of a step with only that model and this share of its training."""
+        """Return, for each model, the price of a step in which all other models sleep.
+
+        `trained` is the share of the instances that the model is trained on.
+        """
         alone: NDArray[np.float64] = self.needs(trained) + self.shared[self.part] + self.rest
         return alone
 
     def fitting(self, factors: NDArray[np.float64], limit: float, trained: float = 1.0) -> NDArray[np.bool_]:
-        """Return a mask of the models to wake: the lowest price × factor first, as long as a model fits.
+        """Return a mask of the models to wake: lowest price × factor first, until no other model fits.
 
         Each chosen model of a part doubles the factors of the part's other models, because models of the same
         kind make similar errors. If no model fits, the mask has the cheapest model. `trained` is the share of
-        training that must fit. This share is .35 if a third of the limit would otherwise stay unused.
+        the training steps that must fit into the limit. The share is lowered to .35 if more than a third of
+        the limit would otherwise be unused.
         """
         chosen, number = np.zeros(len(self.part), dtype=bool), np.zeros(len(self.look))
         available = ROOM * limit
@@ -154,9 +162,9 @@ class Prices:
         return {name: getattr(self, name).copy() for name in ("shared", "look", "train", "error", "rest")}
 
     def restore(self, state: Mapping[str, NDArray[np.float64]]) -> None:
-        """Restore the prices that `state` returned; raise a DataError if they are invalid."""
+        """Restore the prices that `state` returned; raise a DataError if a price is invalid."""
         if any(np.isinf(array).any() or (array < 0).any() for array in state.values()):
-            raise DataError("The state of a budget must have prices of 0 or more.")
+            raise DataError("The state of a budget must have prices >= 0.")
         for name, array in state.items():
             setattr(self, name, array.copy())
 

@@ -1,4 +1,4 @@
-"""A schedule of training that keeps an hourly energy budget and prefers times of low carbon intensity."""
+"""A schedule of training that obeys an hourly energy budget and prefers times of low carbon intensity."""
 
 from __future__ import annotations
 
@@ -42,22 +42,22 @@ class Wait(NamedTuple):
 
     def __str__(self) -> str:
         when = time.strftime("%Y-%m-%d %H:%M", time.localtime(self.until))
-        return f"Learning waits until {when}: {self.why}."
+        return f"Training is delayed until {when}: {self.why}."
 
 
 class Schedule:
-    """A schedule that limits the number of training instances, to keep an energy budget per hour.
+    """A schedule that limits the number of training instances, to stay within an energy budget per hour.
 
     `allowed` returns the number of instances that still fit into the current hour. This estimate uses the CPU
     time of earlier instances. If the number is 0, training has to wait. A block uses at most 1 % of the
-    hour's budget and at most a tenth of the remaining budget. These limits keep the budget even if instances
-    become more expensive. Energy is CPU time × the watts of a busy core. The models are trained on at least
-    one instance in each hour, regardless of its cost.
+    hour's budget and at most a tenth of the remaining budget. With these limits, training stays within the
+    budget even if instances become more expensive. Energy is CPU time × the watts of a busy core. The models
+    are trained on at least one instance in each hour, regardless of the cost.
 
-    With a carbon signal, training is delayed until the carbon intensity is lowest, within the remaining delay
-    of the oldest instance. Without a limit, training starts at the single best moment. With a limit, training
-    uses several of the best moments. The share of these moments in the remaining delay equals the share of
-    the limit that was used in the last 24 hours.
+    With a carbon signal, training is delayed until the time of the lowest carbon intensity within the
+    remaining delay of the oldest instance. Without a limit, training starts at the single best moment. With a
+    limit, training uses several of the best moments. The share of these moments in the remaining delay equals
+    the share of the limit that was used in the last 24 hours.
 
     Parameters
     ----------
@@ -72,7 +72,7 @@ class Schedule:
         A file with the energy used in the current hour. Each part of the budget is recorded before it is
         used. A process that is killed and restarted therefore does not exceed the budget.
     clock
-        The clocks; CPU time is that of the calling thread.
+        The clocks. CPU time is measured for the calling thread only.
     notify
         The function that is called with each notice; by default it issues a `heros.WaitNotice`.
 
@@ -147,7 +147,7 @@ class Schedule:
     # -- measuring ------------------------------------------------------------------------------------------
 
     def begin(self) -> None:
-        """Count the CPU time of resuming the run, but not as work that recurs between blocks."""
+        """Count the CPU time of resuming the run; this work does not recur, so no budget is reserved."""
         self.note()
         self.aside = 0.0
 
@@ -182,7 +182,7 @@ class Schedule:
         return now
 
     def drained(self, since: float) -> None:
-        """Note that all instances that arrived before `since` have been learnt."""
+        """Record that the models have learnt from all instances that arrived before `since`."""
         self.since = max(self.since, since)
 
     @property
@@ -195,9 +195,10 @@ class Schedule:
     # -- deciding -------------------------------------------------------------------------------------------
 
     def allowed(self, most: int, since: float | None = None) -> int:
-        """Return the number of instances to train on now, at most `most`; if it is 0, `wait` has the reason.
+        """Return the number of instances to train on now, at most `most`; if 0, `wait` gives the reason.
 
-        `since` is the arrival time of the oldest waiting instance; the default is the time of `drained`.
+        `since` is the arrival time of the oldest waiting instance; the default is the time that `drained`
+        recorded.
         """
         now = self.note()
         self.since = min(self.since if since is None else since, now)  # the clock may have been fast before
@@ -227,7 +228,10 @@ class Schedule:
         return int(left >= 2 * price or (self.spent <= 0.01 * self.seconds and left > 0))
 
     def _for_grid(self, now: float) -> Wait | None:
-        """Return the delay until a lower carbon intensity, or None; the oldest instance limits the delay."""
+        """Return the delay until the carbon intensity is lower, or None if training can start now.
+
+        The delay ends at the latest when the oldest instance has waited for the maximum time.
+        """
         if self.signal is None:
             return None
         self.signal.refresh(now)
@@ -235,7 +239,8 @@ class Schedule:
         best = None if present is None or now >= end else self.signal.cleanest(now, end, self.used)
         if best is None or present is None or best.time <= now:
             return None
-        return Wait(best.time, f"the carbon intensity is then {best.grams:g} g CO2e per kWh, now {present:g}")
+        why = f"the carbon intensity will then be {best.grams:g} g CO2e per kWh (now {present:g})"
+        return Wait(best.time, why)
 
     @property
     def pause(self) -> float:
@@ -252,7 +257,7 @@ class Schedule:
             self.path = None
 
     def _keep(self, spent: float) -> None:
-        """Write the state, with this many CPU seconds for the hour; warn once if writing fails."""
+        """Write the state, with `spent` as the CPU seconds used in this hour; warn once if writing fails."""
         self._reserved = spent
         if self.path is None:
             return
@@ -263,7 +268,7 @@ class Schedule:
             write_whole(self.path, [json.dumps(state).encode()], private=True)
         except HerosError as error:
             if not self._fault:
-                self._notify(f"{error} If the process is killed, this hour may exceed its budget.")
+                self._notify(f"{error} If the process is killed, the budget of this hour may be exceeded.")
             self._fault = True
         else:
             self._fault = False

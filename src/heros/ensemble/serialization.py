@@ -1,4 +1,4 @@
-"""Conversion of a model to plain data and arrays, for files and checkpoints, and back."""
+"""Conversion of a model to plain data and arrays, and back, for files and checkpoints."""
 
 from __future__ import annotations
 
@@ -44,14 +44,14 @@ def description(model: Heros) -> dict[str, Any]:
 def expect_same(
     kept: Mapping[str, Any], given: Mapping[str, Any], names: Iterable[str], place: str, way: str
 ) -> None:
-    """Raise an error that shows the difference if the descriptions of a part or setting differ."""
+    """If two descriptions of a part or setting differ, raise an error that shows the difference."""
     for name in names:
         was, now = (_text(one.get(name)) for one in (kept, given))
         if was != now:
             same = next((i for i, pair in enumerate(zip(was, now, strict=False)) if len(set(pair)) > 1), 0)
             start = max(0, same - 80)
             was, now = (_excerpt(text, start) for text in (was, now))
-            raise HerosError(f"The {name} must be the same as in {place}: {was}. Got {now}: {way}.")
+            raise HerosError(f"The {name} must be the same as in {place}: {was}. Got {now} ({way}).")
 
 
 def _text(part: Any) -> str:
@@ -86,8 +86,9 @@ def unpack(
 ) -> Model:
     """Create a model from the data that `pack` returned; raise a DataError if the data is invalid.
 
-    Pass user-defined parts as arguments named after their `PARTS`; None uses the part of the document. With
-    `allow_code`, the Python models of the given pool are unpickled, which runs code from the file.
+    Pass user-defined parts as the arguments `task`, `pool`, `policy` and `score`. A part that is None is
+    created from the document. With `allow_code`, the Python models of the given pool are unpickled, which
+    runs code from the file.
     """
     left = {role for role in PARTS if document.get(role, 0) is None and given.get(role) is None}
     parts = {role: rebuilt(document.get(role), role, given.get(role)) for role in PARTS if role not in left}
@@ -99,7 +100,7 @@ def unpack(
             settings["answer"] = rebuilt(settings["answer"], "answer")
         model = kind(**parts, **settings)
     except UNFIT as error:
-        raise DataError(f"Got: {error!r}.") from None
+        raise DataError(f"The error was: {error!r}.") from None
     return fill(model, document, arrays)
 
 
@@ -120,7 +121,7 @@ def fill(
                 model.score.expect_room(model.pool.n_models, learnt["ensemble"])
             model.restore(schema, learnt)
     except UNFIT as error:
-        raise DataError(f"Got: {error!r}.") from None
+        raise DataError(f"The error was: {error!r}.") from None
     own = own_part(model.policy)
     if own is not None:
         own.restore(archive.subset(arrays, "policy"))
@@ -128,7 +129,7 @@ def fill(
 
 
 def expect_plain(pool: Pool) -> None:
-    """Raise an error for a pool that needs pickle: a model file must not contain code."""
+    """Raise an error for a pool that needs pickle, because a model file must not contain code."""
     if not pool.plain:
         kind = type(pool).__name__
-        raise HerosError(f"A model file holds no code, but {kind} holds Python objects. Use pickle instead.")
+        raise HerosError(f"A model file cannot hold the Python objects of {kind}. Use pickle instead.")

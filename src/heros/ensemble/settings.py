@@ -1,4 +1,4 @@
-"""The settings of `heros.Heros`, for other classes that have the same settings and for records."""
+"""The settings of `heros.Heros`: for other classes that have the same settings, and for records of runs."""
 
 from __future__ import annotations
 
@@ -20,9 +20,10 @@ SETTINGS = tuple(name for name in inspect.signature(Heros).parameters if name no
 
 @dataclass(eq=False, repr=False)
 class ModelSettings:
-    """The settings of `heros.Heros` that the River, scikit-learn and CapyMOA models and experiments share.
+    """The settings of `heros.Heros` that experiments and the River, scikit-learn and CapyMOA models share.
 
-    A subclass adds `score`, `class_weight` and `seed`, under these names or the names of its library.
+    A subclass adds `score`, `class_weight` and `seed`, under these names or under the names that the library
+    uses.
     """
 
     pool: Pool | None = None
@@ -38,7 +39,7 @@ class ModelSettings:
 
 
 def heros_of(owner: object, **more: Any) -> Heros:
-    """Return the model that the attributes of an object describe; `more` takes precedence."""
+    """Create a `Heros` with the settings in the attributes of an object; `more` takes precedence."""
     return Heros(**{name: getattr(owner, name) for name in SETTINGS if hasattr(owner, name)} | more)
 
 
@@ -63,7 +64,7 @@ def settings_of(model: Heros) -> dict[str, Any]:
 
 
 def parts_written(model: Heros) -> dict[str, Any]:
-    """Return the settings that do not depend on the schema as JSON data."""
+    """Return, as JSON data, the settings that do not depend on the schema."""
     return {
         "pool": pool_id(model.pool),
         "policy": policy_id(model.policy),
@@ -82,7 +83,7 @@ def parts_written(model: Heros) -> dict[str, Any]:
 
 
 def is_default(settings: Mapping[str, Any]) -> bool:
-    """Return whether the recorded settings of a model equal the defaults, with any seed and any budget.
+    """Return whether the recorded settings equal the defaults; the seed and the budget are ignored.
 
     Examples
     --------

@@ -46,14 +46,14 @@ class Task(Part, ABC):
 
     @abstractmethod
     def targets(self, y: ArrayLike, n: int, schema: Schema) -> NDArray[np.float64]:
-        """Return the targets (n,) as numbers for the core; a DataError names the first bad target."""
+        """Return the targets (n,) as numbers; raise a DataError that names the first invalid target."""
 
     @abstractmethod
     def prediction(self, outputs: NDArray[np.float64]) -> Any:
         """Return the predicted targets for outputs (..., width)."""
 
     def named(self, predictions: Any, schema: Schema) -> Any:
-        """Return predictions with class indices replaced by class names; numbers stay as they are."""
+        """Return predictions with class indices replaced by class names; numbers are not changed."""
         return predictions
 
     @abstractmethod
@@ -72,9 +72,10 @@ class Classification(Task):
     Parameters
     ----------
     level
-        The share of the sets of `Heros.predict_set` that should contain the true class; None means no sets.
-        The threshold is computed from the probabilities of the true classes of the last 1000 instances
-        (conformal prediction). The level is corrected by the coverage so far (Gibbs and Candès 2021).
+        The share of the prediction sets (`Heros.predict_set`) that should contain the true class; None means
+        no sets. The threshold is computed from the probabilities of the true classes of the last 1000
+        instances (conformal prediction). The level is adjusted according to the coverage so far (Gibbs and
+        Candès 2021).
 
     Examples
     --------
@@ -123,17 +124,17 @@ class Regression(Task):
     is the running mean of its outcomes. For example, a score of 0.8 corresponds to a typical error of s/4.
     ADWIN detects changes in these outcomes, that is, errors that grow relative to the spread of the target.
 
-    Perceptrons and linear models learn the standardised target: its distance from the running mean in running
-    standard deviations. When the mean or the deviation has changed by a tenth, the weights are rescaled to
-    keep the predictions the same. Distances are limited to ten standard deviations.
+    Perceptrons and linear models are trained on the standardised target: its distance from the running mean
+    in running standard deviations. When the mean or the deviation has changed by a tenth, the weights are
+    rescaled to keep the predictions the same. Distances are limited to ten standard deviations.
 
     Parameters
     ----------
     level
         The share of targets that the prediction interval should contain. The width is computed from the last
-        1000 errors (conformal prediction). The level is corrected by the coverage so far (Gibbs and Candès
-        2021). `heros.measures.Coverage` measures the coverage. The first prediction is 0, because no target
-        is known yet. The measures include the error of this prediction, but the intervals do not.
+        1000 errors (conformal prediction). The level is adjusted according to the coverage so far (Gibbs and
+        Candès 2021). `heros.measures.Coverage` measures the coverage. The first prediction is 0, because no
+        target is known yet. The measures include the error of this prediction, but the intervals do not.
 
     Examples
     --------
@@ -171,7 +172,7 @@ class Regression(Task):
 
 
 def task_of(task: object) -> Task:
-    """Return the task, which may be given by its name.
+    """Return the task; the parameter `task` is a task or the name of a task.
 
     Examples
     --------
@@ -179,13 +180,13 @@ def task_of(task: object) -> Task:
     Traceback (most recent call last):
         ...
     heros.ParameterError: The 'task' parameter of Heros must be 'classification', 'regression'
-    or a task. Got 'ranking' instead.
+    or a task object. Got 'ranking' instead.
     """
     if isinstance(task, Task):
         return task
     named = {name.lower(): kind for name, kind in parts("task").items()}
     if not isinstance(task, str) or task not in named:
         names = ", ".join(map(repr, sorted(named)))
-        raise ParameterError.of("task", "Heros", f"{names} or a task", task)
+        raise ParameterError.of("task", "Heros", f"{names} or a task object", task)
     made: Task = named[task]()
     return made

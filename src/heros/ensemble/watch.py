@@ -1,4 +1,4 @@
-"""The parameters `watch` and `answer`: which models are evaluated, and which predict for the ensemble."""
+"""The parameters `watch` (which models are evaluated) and `answer` (which models make the prediction)."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ ANSWERS = ("best", "average", "weighted")
 
 @dataclass(frozen=True)
 class AnswerPart(Part):
-    """The base class of the values of the parameter `answer` that have settings."""
+    """The base class of `Top` and `Stack`, the values of the parameter `answer` that have settings."""
 
     role: ClassVar[str] = "answer"
 
@@ -78,9 +78,9 @@ class Stack(AnswerPart):
     The mixture of the n best models, as in `Top`, is an additional input. The mixture starts with half of the
     weight, and the models share the other half equally. After each label, each weight takes a gradient step
     on the log loss of the ensemble's prediction. If models make different errors, a stack can be better than
-    any mixture of them: docs/policies.md has figures. In regression, the stack adds up each model's
-    difference from the mixture, with weights that start at 0 and follow the squared error (NLMS). All models
-    are evaluated, since all models predict; the policy still chooses which models are trained.
+    any mixture of the models (figures in docs/policies.md). In regression, the stack adds up each model's
+    difference from the mixture, with weights that start at 0 and are trained on the squared error (NLMS). All
+    models are evaluated, since all models predict; the policy still chooses which models are trained.
 
     With `sure` below 1, models that take long to evaluate (forests, and neighbours with a window of more than
     1,000 instances) are evaluated last. If a separate stack of the other models gives a class a higher
@@ -97,8 +97,8 @@ class Stack(AnswerPart):
         each rate has its own set of weights. The ensemble averages the predictions of the sets; a set with a
         lower recent loss has a higher weight.
     sure
-        The probability of a class above which slow models are not evaluated, in [0, 1]. With 1, with `watch`
-        other than "all" and in regression, all models are evaluated.
+        The probability of a class above which slow models are not evaluated, in [0, 1]. All models are
+        evaluated if `sure` is 1, if `watch` is not "all", and in regression.
 
     Examples
     --------
@@ -174,10 +174,10 @@ def checked_burst(burst: object, watch: Watch) -> int:
 def expect_watched(watch: Watch, policy: Policy) -> None:
     """Raise an error for a policy that never explores, if idle models would never be evaluated again."""
     if watch == "trained" and not getattr(policy, "explores", True):
-        why = f"{policy!r}: it never explores, so idle models would not be evaluated again"
+        why = f"{policy!r}, because this policy never explores and idle models would not be evaluated again"
         raise ParameterError.of("watch", "Heros", f"'all' or a whole number, e.g. 8, with {why}", watch)
 
 
 def native_watch(watch: Watch) -> int:
-    """Return how often the core evaluates an idle model: 0 always, -1 never, n on every n-th instance."""
+    """Return how often the core evaluates an idle model: 0: always; -1: never; n: every n instances."""
     return watch if isinstance(watch, int) else {"all": 0, "trained": -1}[watch]

@@ -145,7 +145,7 @@ def schema_of(schema: Any) -> Schema:
 def _expected(schema: Any, owner: str, *, numeric: bool) -> Schema:
     if not isinstance(schema, capymoa.stream.Schema) or schema.is_regression() != numeric:
         task = "regression" if numeric else "classification"
-        raise ParameterError.of("schema", owner, f"CapyMOA's schema of a {task} task", schema)
+        raise ParameterError.of("schema", owner, f"a CapyMOA schema of a {task} task", schema)
     return schema_of(schema)
 
 
@@ -160,7 +160,7 @@ def from_capymoa(stream: Any | Callable[[], Any], *, name: str | None = None) ->
     ----------
     stream
         A CapyMOA stream, which is restarted, or a function that returns a new stream. Java streams cannot be
-        copied. The result can be copied and pickled only if `stream` is a function; otherwise ``take``
+        copied. The HEROS stream can be copied and pickled only if `stream` is a function; otherwise ``take``
         advances `stream` itself.
     name
         The name of the stream; by default CapyMOA's name.
@@ -175,7 +175,7 @@ def from_capymoa(stream: Any | Callable[[], Any], *, name: str | None = None) ->
     (2000, True)
     """
     if not callable(stream) and not isinstance(stream, capymoa.stream.Stream):
-        rule = "a CapyMOA stream or a function that returns one"
+        rule = "a CapyMOA stream or a function that returns a CapyMOA stream"
         raise ParameterError.of("stream", "from_capymoa", rule, stream)
     return CapymoaStream(stream, name)
 
@@ -206,7 +206,7 @@ class CapymoaStream(Stream):
             return None
 
     def _source(self) -> Any:
-        """Return the CapyMOA stream at the current position; a copy creates a new stream."""
+        """Return the CapyMOA stream at the current position; in a copy of this object, create it first."""
         if self._stream is None and self._make is not None:
             self._stream = self._make()
             self._stream.restart()

@@ -63,14 +63,14 @@ def save_model(
     pyfunc_predict_fn
         The method that a pyfunc calls: "predict" or "predict_proba".
     signature, input_example, metadata
-        As in MLflow. Without a signature the pyfunc accepts the same input as `Heros.predict`.
+        As in MLflow. Without a signature, the pyfunc accepts the same input as `Heros.predict`.
     pip_requirements
-        The requirements for loading the model; by default this version of HEROS with MLflow.
+        The requirements for loading the model; by default this version of HEROS with the extra ``mlflow``.
     mlflow_model
         The `mlflow.models.Model` to which the flavors are added; MLflow itself uses this parameter.
     """
     if not isinstance(model, Heros):
-        raise ParameterError.of("model", "save_model", "a Heros (for an estimator, its heros_)", model)
+        raise ParameterError.of("model", "save_model", "a Heros (the heros_ of an estimator)", model)
     choices = ("predict", "predict_proba")
     one_of(pyfunc_predict_fn, "pyfunc_predict_fn", "save_model", choices, "'predict' or 'predict_proba'")
     mlflow_model = _mlflow("mlflow.models").Model() if mlflow_model is None else mlflow_model
@@ -155,7 +155,7 @@ def load_model(
 class Callback:
     """A callback for `heros.evaluate` that logs the metrics of each window to MLflow.
 
-    The step of every metric is the number of instances so far. Before the first window the settings of the
+    The step of every metric is the number of instances so far. Before the first window, the settings of the
     model are logged as parameters. The metrics refer to the window unless stated otherwise:
 
     - each measure by its name (``auroc``, ``accuracy``, …);
@@ -164,8 +164,9 @@ class Callback:
     - ``best_model``: index of the model with the highest running score;
     - ``best_score``: the highest running score;
     - ``models_changed``: the number of models for which ADWIN shortened the window of the running score,
-      because their performance changed; ``models_worse``: the number of these models with a lower score.
-      Many changes at once indicate drift. These two metrics need the default score, `heros.scores.Adwin`.
+      because the performance of the model changed; ``models_worse``: the number of these models whose score
+      fell since the previous window. Many changes at once indicate drift. These two metrics need the default
+      score, `heros.scores.Adwin`.
 
     Parameters
     ----------
@@ -209,7 +210,7 @@ class Callback:
         _log(self._mlflow, metrics, self._prefix, self._run_id, step=window.end)
 
     def _changes(self, model: Heros) -> dict[str, float]:
-        """Return the number of models for which ADWIN detected a change since the last window."""
+        """Return how many models changed or became worse since the previous window, according to ADWIN."""
         if not isinstance(model.score, Adwin):
             return {}
         state = model._bound_learner.scores.state()  # the state of the model would copy all weights
@@ -253,7 +254,7 @@ def _log(mlflow: Any, metrics: Mapping[str, float], prefix: str, run_id: str | N
 
 
 class _Pyfunc:
-    """The object that MLflow uses to predict; a lock serialises calls from its server's threads."""
+    """The object that MLflow uses to predict; a lock serialises calls from the threads of MLflow's server."""
 
     def __init__(self, model: Heros, method: Predict) -> None:
         self._model, self._method, self._lock = model, method, threading.Lock()

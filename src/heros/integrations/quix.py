@@ -41,7 +41,7 @@ class QuixModel:
     ignore
         The names of fields that are not features.
     name
-        The name of the model in the state, and of the prediction in the row.
+        The key of the model in Quix's state, and the name of the prediction field in the row.
 
     Examples
     --------

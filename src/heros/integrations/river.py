@@ -148,8 +148,9 @@ class _Model(ModelSettings):
     def load(cls, path: str | os.PathLike[str], **own: Any) -> Self:
         """Load a model written by `save`, by `Heros.save` or by ``heros run --save``.
 
-        Rows are read as before the model was saved. If the file was written by `Heros.save`, the labels are
-        the class names. Pass user-defined parts as arguments, as for `Heros.load`.
+        The loaded model reads rows in the same way as the saved model. If the file was written by
+        `Heros.save`, the labels are the class names. Pass user-defined parts as arguments, as for
+        `Heros.load`.
         """
         kind, document, arrays = archive.read_one_of(path, (KIND, "model", "checkpoint"))
         try:
@@ -211,7 +212,7 @@ class HerosClassifier(_Model, base.MiniBatchClassifier):
         The labels known at the start.
     most_values
         The maximum number of codes (model inputs) of a nominal feature. If there are more values, new values
-        share the last quarter of the codes, with a `heros.DataNotice`. None means no limit.
+        share the last quarter of the codes, and a `heros.DataNotice` is issued. None means no limit.
     seed
         The seed of the initial weights and the policy.
 

@@ -115,7 +115,7 @@ class LateClassifier(_Late[dict[Any, float]]):
         The maximum time in seconds to store an instance without its label; None means no limit.
     expired
         The label to learn for instances whose label has not arrived in time. None drops these instances. In
-        both cases, they count as expired.
+        both cases, the instances count as expired.
     clock
         A function that returns the time in seconds since the epoch.
 

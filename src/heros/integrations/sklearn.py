@@ -52,7 +52,7 @@ class _Estimator(ModelSettings, BaseEstimator):  # type: ignore[misc]  # the lib
     # -- parameters of the parts: policy__zeta ----------------------------------------------------------
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """Return the parameters and, if `deep`, the parameters of the parts, e.g. ``policy__zeta``.
+        """Return the parameters and, if `deep` is true, the parameters of the parts, e.g. ``policy__zeta``.
 
         The parts are the policy, the score and the answer.
 
@@ -75,7 +75,7 @@ class _Estimator(ModelSettings, BaseEstimator):  # type: ignore[misc]  # the lib
         for key, value in sorted(params.items(), key=lambda pair: pair[0].count("__")):
             name, _, inside = key.partition("__")
             if name not in known:
-                rule = f"among {', '.join(map(repr, known))}"
+                rule = f"one of {', '.join(map(repr, known))}"
                 raise ParameterError.of("params", "set_params", rule, key)
             setattr(self, name, _changed(self._part(name), inside, value, key) if inside else value)
         return self
@@ -105,7 +105,7 @@ class _Estimator(ModelSettings, BaseEstimator):  # type: ignore[misc]  # the lib
         return self.heros_.answers(plain, 0)  # delay 0: the order of the rows has no effect
 
     def _plain(self, X: Any) -> Any:
-        """Return the rows if there are only a few and scikit-learn need not check them; else None.
+        """Return the rows if there are few rows and they need no checks by scikit-learn; otherwise None.
 
         For a few rows, the checks take longer than the prediction.
         """
@@ -133,7 +133,7 @@ class _Estimator(ModelSettings, BaseEstimator):  # type: ignore[misc]  # the lib
                 check_consistent_length(X, y)
             return X, y
         if hasattr(X, "toarray"):
-            way = "sparse_output=False of OneHotEncoder, sparse_threshold=0 of ColumnTransformer"
+            way = "OneHotEncoder(sparse_output=False) or ColumnTransformer(..., sparse_threshold=0)"
             raise TypeError(f"Sparse data was passed for X, but dense data is required. Use {way}.")
         settings = {"reset": first, "dtype": np.float64, "ensure_all_finite": "allow-nan"}
         try:
@@ -145,15 +145,16 @@ class _Estimator(ModelSettings, BaseEstimator):  # type: ignore[misc]  # the lib
             if "could not convert string" not in str(error):
                 raise
             way = "ColumnTransformer(...).set_output(transform='pandas') keeps strings and column names"
-            raise DataError(f"X must be an array of numbers or a data frame ({way}). Got: {error}.") from None
+            rule = f"X must be an array of numbers or a data frame ({way})."
+            raise DataError(f"{rule} The error was: {error}") from None
         return X if first or self._names is None else self._table(X, self._names), y
 
     def _table(self, X: NDArray[np.float64], names: list[str]) -> pa.Table:
-        """Convert an array to a table with the columns of the first frame, which must all be numeric."""
+        """Convert an array to a table with the columns of the first frame; all columns must be numeric."""
         columns = self.heros_.encoder().columns
         others = [name for name, column in columns.items() if not isinstance(column, NumberColumn)]
         if others:
-            rule = f"a data frame, like the one in fit: the columns {others} are not numeric"
+            rule = f"a data frame as in fit, because the columns {others} are not numeric"
             raise DataError(f"X must be {rule}. Got an array instead.")
         if X.shape[1] != len(names):
             raise DataError(f"X must have {len(names)} features. Got {X.shape[1]} instead.")
@@ -174,7 +175,7 @@ class _Estimator(ModelSettings, BaseEstimator):  # type: ignore[misc]  # the lib
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the fitted model to a file for `load`, `heros.Heros.load` and ``heros serve``.
 
-        The file has the parameters of the ensemble and everything learnt, but no code. Labels are stored as
+        The file has the parameters and the learnt state of the ensemble, but no code. Labels are stored as
         strings, and a loaded classifier predicts strings.
 
         Examples
@@ -212,7 +213,7 @@ class _Estimator(ModelSettings, BaseEstimator):  # type: ignore[misc]  # the lib
         """
         heros = Heros.load(path, **own)
         if heros.schema is None or heros.task.numeric != (not hasattr(cls, "predict_proba")):
-            what = "an untrained model" if heros.schema is None else f"{type(heros.task).__name__}"
+            what = "an untrained model" if heros.schema is None else f"a {type(heros.task).__name__} model"
             raise DataError(f"The file {os.fspath(path)} must hold a fitted {cls.__name__}. Got {what}.")
         names = {"score": "running_score", "seed": "random_state"}
         given = {names.get(name, name): getattr(heros, name) for name in SETTINGS}
@@ -234,7 +235,7 @@ class HerosClassifier(ClassifierMixin, _Estimator):  # type: ignore[misc]  # the
 
     `fit` reads the rows once, in order, as a stream. `partial_fit` continues training. NaN is a missing
     value. The columns of a data frame (pandas, polars, Arrow) may be numbers, numeric strings, categories,
-    booleans or dates. When predicting, an unknown category is a missing value.
+    booleans or dates. In predictions, an unknown category is treated as a missing value.
 
     Parameters
     ----------
@@ -246,7 +247,8 @@ class HerosClassifier(ClassifierMixin, _Estimator):  # type: ignore[misc]  # the
         The weights of instances by label: a mapping, "balanced", or None, as in `heros.Heros`. "balanced"
         uses the frequency of each label so far, since later labels of the stream are not known.
     random_state
-        The seed of the initial weights and the policy; a whole number is the `seed` of `heros.Heros`.
+        The seed of the initial weights and the policy; a whole number is passed on as the `seed` of
+        `heros.Heros`.
 
     Attributes
     ----------
@@ -397,7 +399,7 @@ def _expect_positive(sample_weight: ArrayLike | None) -> None:
         return
     weights = np.asarray(sample_weight)
     if weights.size and not weights.any():
-        raise DataError("sample_weight must have a positive value. Got only zeros instead.")
+        raise DataError("sample_weight must have at least one positive value. Got only zeros instead.")
 
 
 def _inside(name: str, part: Any) -> Iterator[tuple[str, Any]]:
@@ -419,7 +421,8 @@ def _changed(part: Any, path: str, value: Any, key: str) -> Any:
     for inner in own:  # e.g. zeta of Explore(Zeta(0.05), 0.2)
         if any(found.endswith(f"__{path}") for found, _ in _inside("", getattr(part, inner))):
             return replace(part, **{inner: _changed(getattr(part, inner), path, value, key)})
-    rule = "parameters of the given parts" + (f", e.g. {own[0]!r} of {type(part).__name__}" if own else "")
+    example = f", e.g. {own[0]!r} of {type(part).__name__}" if own else ""
+    rule = f"parameters of the estimator's policy, pool or other parts{example}"
     raise ParameterError.of("params", "set_params", rule, key)
 
 

@@ -53,16 +53,16 @@ class Caption:
 class Measure(Part, ABC):
     """A measure over a stream, updated as predictions are made.
 
-    Runs, curves and records store its value under its `name`; tables show its `label`; `better` shows whether
-    higher or lower is better. A measure with settings must override `fresh`.
+    Runs, curves and records store the value under the measure's `name`. Tables show the measure's `label`.
+    `better` is "higher" or "lower". A measure with settings must override `fresh`.
 
     Attributes
     ----------
     note : str
         A remark shown with the value; may be empty.
     predictions
-        All predictions so far, as a list of parts, if the measure needs them. Checkpoints append them to a
-        file instead of writing the measure's state.
+        All predictions so far, as a list of parts; None if the measure does not need all predictions.
+        Checkpoints append these predictions to a file instead of writing the measure's state.
 
     Examples
     --------
@@ -119,7 +119,7 @@ class Measure(Part, ABC):
 
     @abstractmethod
     def restore(self, state: State) -> None:
-        """Restore the arrays that `state` returned; raise a DataError if they do not fit."""
+        """Restore the arrays that `state` returned; raise a DataError if the arrays are invalid."""
 
     @abstractmethod
     def merge(self, other: Self) -> None:
@@ -134,7 +134,10 @@ class Measure(Part, ABC):
         return self.fresh()
 
     def add(self, y: Array, output: Array) -> float:
-        """Add a part of the stream and return the value over this part. Do not change the arrays later."""
+        """Add a part of the stream and return the value over this part.
+
+        The caller must not change the arrays afterwards.
+        """
         part = self.fresh()
         part.update(y, output)
         self.merge(part)
@@ -186,14 +189,17 @@ def _known() -> dict[str, type[Measure]]:
 
 
 def expect_same(measure: Measure, other: object) -> None:
-    """Raise an error unless both measures have the same class."""
+    """Raise an error unless both measures are of the same Python class."""
     if type(other) is not type(measure):
         kind = type(measure).__name__
-        raise ParameterError.of("other", f"{kind}.merge", f"a measure of the kind {kind}", other)
+        raise ParameterError.of("other", f"{kind}.merge", f"a measure of type {kind}", other)
 
 
 def expect_array(state: State, key: str, kind: type, shape: tuple[int | None, ...], owner: str) -> Array:
-    """Return an array of a state if its type and shape (None: any length) fit and no value is below 0."""
+    """Return an array of a state; raise a DataError if the array is missing or invalid.
+
+    The array must have this type and shape (None means any length). Values below 0 are invalid.
+    """
     array = state.get(key)
     fits = (
         array is not None

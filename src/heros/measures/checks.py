@@ -19,7 +19,7 @@ def expect_answers(y: object, probabilities: object, owner: str) -> Predicted:
     rule = f"The probabilities of {owner} must be numbers in [0, 1]"
     p = _array(probabilities, "fiub", rule, np.float64)
     if p.ndim != 2 or p.shape[1] == 0 or p.size > MOST:
-        raise DataError(f"{rule}, one row per instance. Got shape {p.shape} instead.")
+        raise DataError(f"{rule}, with one row per instance. Got shape {p.shape} instead.")
     labels = expect_labels(y, p.shape[1], owner)
     if len(labels) != len(p):  # checked before the values: a broadcast array may be too large to read
         raise DataError(f"{owner} needs one label per instance ({len(p)}). Got {len(labels)} instead.")
@@ -41,25 +41,27 @@ def expect_labels(y: object, classes: int, owner: str) -> Labels:
 
 
 def expect_numbers(y: object, output: object, columns: int, owner: str) -> tuple[Floats, Floats]:
-    """Return targets (n,) and predictions (n, at least `columns`); raise a DataError if any is not finite.
+    """Return targets (n,) and predictions (n, at least `columns`).
+
+    Raise a DataError if a number is not finite.
 
     Examples
     --------
     >>> expect_numbers([0.5], [1.0], 3, "Coverage")
     Traceback (most recent call last):
         ...
-    heros.DataError: The predictions of Coverage must be finite numbers, one row of at least 3 ...
+    heros.DataError: The predictions of Coverage must be finite numbers, with one row of at least 3 ...
     """
     rule = f"The predictions of {owner} must be finite numbers"
     said = _array(output, "fiub", rule, np.float64)
     said = said[:, np.newaxis] if said.ndim == 1 else said
     if said.ndim != 2 or said.shape[1] < columns or said.size > MOST:
         raise DataError(
-            f"{rule}, one row of at least {columns} per instance. Got shape {said.shape} instead."
+            f"{rule}, with one row of at least {columns} values per instance. Got shape {said.shape} instead."
         )
     targets = _array(y, "fiub", f"The targets of {owner} must be finite numbers", np.float64)
     if targets.shape != (len(said),):
-        raise DataError(f"{owner} needs one target per instance ({len(said)}). Got {targets.shape} instead.")
+        raise DataError(f"{owner} needs one target per instance ({len(said)}). Got shape {targets.shape}.")
     for what, numbers in (("predictions", said), ("targets", targets)):
         if not np.isfinite(numbers).all():
             wrong = numbers[~np.isfinite(numbers)][0]
@@ -77,5 +79,5 @@ def _array(values: object, kinds: str, rule: str, dtype: type[T]) -> NDArray[T]:
         if (array.dtype.kind in kinds or array.size == 0) and not is_masked(values):
             return array.astype(dtype, copy=False)
     except (TypeError, ValueError, OverflowError, MemoryError) as error:
-        raise DataError(f"{rule}. Got: {error}") from None
+        raise DataError(f"{rule}. The error was: {error}") from None
     raise DataError(f"{rule}. Got an array of {array.dtype} instead.")

@@ -64,7 +64,9 @@ class LogLoss(Mean):
 
 
 def log_loss(y: Labels, probabilities: Floats) -> float:
-    """Return the mean of −ln P(true class), or NaN if empty; probabilities below 1e-15 count as 1e-15.
+    """Return the mean of −ln P(true class); NaN without instances.
+
+    Probabilities below 1e-15 count as 1e-15.
 
     Examples
     --------
@@ -105,7 +107,7 @@ class Confusion:
         self.counts += cells.reshape(classes, classes)
 
     def merge(self, other: Confusion) -> None:
-        """Add the counts of another matrix; either may have more classes."""
+        """Add the counts of another matrix, which may have a different number of classes."""
         self._grow(len(other.counts))
         known = len(other.counts)
         self.counts[:known, :known] += other.counts
@@ -253,7 +255,7 @@ class Reliability:
 
 
 class CalibrationError(Measure):
-    r"""The expected calibration error: the mean difference between confidence and accuracy.
+    r"""The expected calibration error: the mean absolute difference between confidence and accuracy.
 
     The confidence is the probability of the most likely class. Instances are put into 15 bins of equal width
     by their confidence. The error is :math:`\sum_b n_b / n \, |\text{accuracy}_b - \text{confidence}_b|`.

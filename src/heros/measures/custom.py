@@ -13,16 +13,16 @@ from numpy.typing import NDArray
 from heros._base.errors import DataError, ParameterError
 from heros.measures.base import Better, Measure, State, expect_same
 
-RULE = "a measure: an object with a 'name' like 'my_cost', an 'update(y, output)' and a 'value'"
+RULE = "a measure: an object with a 'name' like 'my_cost', a method 'update(y, output)' and a 'value'"
 NAME = re.compile(r"[a-z][a-z0-9_]*")
 
 
 def expect_measure(measure: object, name: str, owner: str) -> Measure:
     """Return the object as a measure, or raise an error.
 
-    Besides `name`, `update` and `value` an object may have a `label`, `better` ("higher" or "lower") and the
+    Besides `name`, `update` and `value`, an object may have a `label`, `better` ("higher" or "lower") and the
     other methods of `Measure`: `state` and `restore`, which checkpoints need; `merge`; `fresh`. An object
-    without `fresh` is copied, so it should be empty.
+    without `fresh` is copied, so the object should not have any data yet.
     """
     own = getattr(measure, "name", None)
     if isinstance(measure, type) or not isinstance(own, str) or NAME.fullmatch(own) is None:
@@ -53,7 +53,7 @@ def _copied(measure: Any) -> Any:
     try:
         return copy.deepcopy(measure)
     except Exception as error:
-        rule = f"measures that can be copied or have a method 'fresh' (got: {error})"
+        rule = f"measures that can be copied or have a method 'fresh' (the error was: {error})"
         raise ParameterError.of("measures", "evaluate", rule, measure) from None
 
 

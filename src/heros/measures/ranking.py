@@ -32,7 +32,7 @@ def auroc(y: Labels, probabilities: Probabilities) -> float:
     """Return the probability that a positive instance scores higher than a negative one; ties count half.
 
     With two classes, the score is P(class 1). With more classes, the result is the mean of one-vs-rest AUROC
-    over the classes that have positive and negative instances; NaN without such a class.
+    over the classes that have positive and negative instances; NaN if there is no such class.
 
     Parameters
     ----------
@@ -53,15 +53,15 @@ def auroc(y: Labels, probabilities: Probabilities) -> float:
 
 
 def auroc_per_class(y: Labels, probabilities: Probabilities) -> NDArray[np.float64]:
-    """Return the one-vs-rest AUROC of each class; NaN for a class without positive or negative instances."""
+    """Return the one-vs-rest AUROC of each class; NaN if a class lacks positive or negative instances."""
     return _one_against_rest(_ordered_pairs, *expect_answers(y, probabilities, "auroc_per_class"))
 
 
 def average_precision(y: Labels, probabilities: Probabilities) -> float:
     """Return the mean over classes of the one-vs-rest average precision AP = Σ (R_n − R_{n−1}) P_n.
 
-    The mean is over the classes that have positive and negative instances; without such a class it is NaN.
-    It includes both classes of a binary problem, so the order of the classes has no effect.
+    The mean is over the classes that have positive and negative instances; without such a class the result is
+    NaN. For a binary problem, the mean includes both classes, so the order of the classes has no effect.
 
     Examples
     --------
@@ -74,7 +74,7 @@ def average_precision(y: Labels, probabilities: Probabilities) -> float:
 
 
 def average_precision_per_class(y: Labels, probabilities: Probabilities) -> NDArray[np.float64]:
-    """Return the one-vs-rest AP of each class; NaN for a class without positive or negative instances."""
+    """Return the one-vs-rest AP of each class; NaN if a class lacks positive or negative instances."""
     answers = expect_answers(y, probabilities, "average_precision_per_class")
     return _one_against_rest(_precision_of_ranks, *answers)
 
@@ -125,10 +125,11 @@ def _area(gained: Counts, positives: Counts, instances: Counts) -> float:
 
 
 class Histogram:
-    """Counts of log-odds in bins of equal width, for the instances of each class and for all others.
+    """Two histograms of log-odds per class: of the instances of the class and of all other instances.
 
-    The number of bins does not depend on the stream's length. With more than 64 classes, bins are 2, 4, 8,
-    ... times as wide. Subclasses compute a value and its error.
+    All bins have the same width, and the number of bins does not depend on the stream's length. With more
+    than 64 classes, bins are 2, 4, 8, ... times as wide. Subclasses compute a value and the error of this
+    value.
     """
 
     def __init__(self) -> None:
@@ -141,7 +142,7 @@ class Histogram:
 
     @property
     def error(self) -> float:
-        """The maximum distance from the exact value."""
+        """The maximum difference between `value` and the exact value."""
         return macro([self._figure(*counts)[1] for counts in self._classes()])
 
     def _classes(self) -> Counts:
@@ -149,7 +150,7 @@ class Histogram:
 
     @staticmethod
     def _figure(negative: Counts, positive: Counts) -> tuple[float, float]:
-        """Return the value of one class and its maximum error; the instances of a bin count as tied."""
+        """Return the value of one class and the maximum error of this value; a bin's instances are tied."""
         raise NotImplementedError
 
     def update(self, y: Labels, probabilities: Probabilities) -> None:
@@ -165,7 +166,7 @@ class Histogram:
         np.add.at(self.counts.reshape(-1), (rows * n_bins + bins // (BINS // n_bins)).ravel(), 1)
 
     def merge(self, other: Histogram) -> None:
-        """Add the counts of another histogram; either may have more classes."""
+        """Add the counts of another histogram, which may have a different number of classes."""
         self._grow(len(other.counts))
         known = len(other.counts)
         self.counts[:known] += _widened(other.counts, self.counts.shape[2])
@@ -196,7 +197,7 @@ def _n_bins(classes: int) -> int:
 
 
 def _widened(counts: Counts, n_bins: int) -> Counts:
-    """Return the counts in this number of bins, each a union of adjacent bins."""
+    """Return the counts in a smaller number of bins; each new bin is a union of adjacent bins."""
     if counts.shape[2] == n_bins:
         return counts
     joined_bins: Counts = counts.reshape(len(counts), 2, n_bins, counts.shape[2] // n_bins).sum(axis=3)
@@ -273,7 +274,7 @@ class RunningPrAuc(Histogram):
 
 
 class Ranked(Measure):
-    """The base class of ranking measures, exact or from a histogram."""
+    """The base class of ranking measures, which are exact or computed from a histogram."""
 
     _histogram: ClassVar[type[Histogram]]
 
@@ -312,7 +313,7 @@ class Ranked(Measure):
 
     @property
     def error(self) -> float:
-        """The maximum distance from the exact value."""
+        """The maximum difference between `value` and the exact value."""
         return 0.0 if self.exact else self._running.error
 
     def state(self) -> dict[str, NDArray[Any]]:
@@ -334,7 +335,7 @@ class Ranked(Measure):
         self.predictions = [expect_answers(labels, probabilities, owner)]
 
     def merge(self, other: Ranked) -> None:
-        """Add the instances of another measure. A histogram can add an exact measure, but not the reverse."""
+        """Add the instances of another measure. An exact measure can add only exact measures."""
         expect_same(self, other)
         if self.predictions is None:
             if other.predictions is None:
@@ -343,7 +344,7 @@ class Ranked(Measure):
                 self._running.update(*part)
         elif other.predictions is None:
             owner = f"{type(self).__name__}.merge"
-            raise ParameterError.of("other", owner, "an exact measure, like this one", other)
+            raise ParameterError.of("other", owner, "an exact measure, because this measure is exact", other)
         else:
             self.predictions += other.predictions
 
@@ -365,8 +366,8 @@ class Auroc(Ranked):
     ----------
     exact
         Whether to keep all probabilities (8 bytes per class and instance). Otherwise the value comes from a
-        histogram in constant memory, 512 KB per class and at most 32 MB: with more than 64 classes, its bins
-        are wider. The values of windows are still exact.
+        histogram in constant memory, 512 KB per class and at most 32 MB: with more than 64 classes, the bins
+        are wider. The value of each window is exact in both cases.
 
     Examples
     --------

@@ -53,7 +53,7 @@ class Meter(Part, ABC):
         return kind
 
     def clock(self) -> float:
-        """Return the CPU seconds of the calling thread or, if `process`, of all threads of the process."""
+        """Return the CPU seconds of the calling thread or, if `process` is true, of the whole process."""
         return time.process_time() if self.process else time.thread_time()
 
     def start(self, earlier: Reading | None = None) -> None:

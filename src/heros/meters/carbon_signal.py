@@ -25,7 +25,7 @@ AGAIN = {"file": 60.0, "URL": 900.0}  # seconds after which a file or a URL is r
 TIMEOUT = 10.0  # seconds to wait for a URL at the start
 LONGEST = 30.0  # seconds within which a URL must reply
 LATEST = 1e11  # seconds since 1970 (year 5138); larger numbers are rejected, as they may be milliseconds
-RULE = "a file or URL with a time and a number of g CO2e per kWh in each row"
+RULE = "a file or URL with a time and a carbon intensity in g CO2e per kWh in each row"
 
 
 class IntensityAt(NamedTuple):
@@ -38,15 +38,15 @@ class IntensityAt(NamedTuple):
 class CarbonSignal:
     """The measured or forecast carbon intensity of grid electricity.
 
-    A value is valid from its time to the time of the next value; the last value is valid for as long as the
-    previous value. Times are ISO 8601 (UTC if they have no zone) or seconds since 1970. Outside the known
-    times, the intensity is None, and one notice is given. If a URL does not reply or a file is damaged later,
-    the error is reported and the known values are kept.
+    A value is valid from its time to the time of the next value; the last value is valid for the same length
+    of time as the value before it. Times are ISO 8601 (UTC if they have no zone) or seconds since 1970.
+    Outside the known times, the intensity is None, and one notice is given. If a URL does not reply or a file
+    is damaged later, the error is reported and the known values are kept.
 
     Parameters
     ----------
     source
-        A path or a URL with http:// or https://. Its content is CSV (the first column is the time, the second
+        A path or a URL with http:// or https://. The content is CSV (the first column is the time, the second
         the intensity) or a JSON list of such pairs. A file is read again when it changes, a URL every 15
         minutes in a separate thread. The source can also be an iterable of pairs.
     notify
@@ -93,8 +93,8 @@ class CarbonSignal:
     def cleanest(self, start: float, end: float, share: float = 0.0) -> IntensityAt | None:
         """Return the first time from `start` to `end` at which the carbon intensity is among the lowest.
 
-        The lowest intensities are those that cover the share `share` of the known time. If `share` is 0,
-        return the first time with the lowest intensity. Return None if no intensity is known.
+        The lowest intensities together cover the share `share` of the known time from `start` to `end`. If
+        `share` is 0, return the first time with the lowest intensity. Return None if no intensity is known.
         """
         times, values = (*self._times, self._end()), self._values
         first, last = max(bisect_right(self._times, start) - 1, 0), bisect_right(self._times, end)
@@ -107,7 +107,7 @@ class CarbonSignal:
         return next((IntensityAt(begin, grams) for begin, _, grams in known if grams <= limit), None)
 
     def refresh(self, now: float) -> None:
-        """Read the file or the URL again if it is due; warn once if the current intensity is unknown."""
+        """Read the source again if a new reading is due; warn once if the current intensity is unknown."""
         if self.kind and not 0 <= now - self._read_at < AGAIN[self.kind]:
             self._read_at = now
             if self.kind == "URL":
@@ -116,15 +116,15 @@ class CarbonSignal:
                 try:
                     self._read_file()
                 except HerosError as error:
-                    self._notify_once(f"{error} The known values are used.")
+                    self._notify_once(f"{error} The values that were read before are used.")
         if self.at(now) is not None:
             self._last_notice = None
         elif self._last_notice is None:
             known = "is not known"
             if self._times:
-                known = f"is known from {_text(self._times[0])} to {_text(self._end())}"
+                known = f"is known only from {_text(self._times[0])} to {_text(self._end())}"
             self._notify_once(
-                f"The carbon intensity of {self.name} {known}. Learning continues without this value."
+                f"The carbon intensity of {self.name} {known}. Training continues without a current value."
             )
 
     def _end(self) -> float:
@@ -170,7 +170,7 @@ class CarbonSignal:
             data = fetched(Request(self._source, headers=headers), LONGEST, MOST_BYTES + 1)
             self._take(_rows(data, self.name))
         except (OSError, ValueError, HerosError) as error:
-            self._notify_once(f"{self.name} returned no carbon intensity: {error} Learning continues.")
+            self._notify_once(f"{self.name} returned no carbon intensity: {error} Training continues.")
 
     def _take(self, rows: Iterable[Any]) -> None:
         """Replace the known values; raise a DataError if a row is not a time and a number."""
@@ -178,18 +178,18 @@ class CarbonSignal:
         for number, row in enumerate(rows, 1):
             pair = _pair(row)
             if pair is None:
-                rule = "a time (ISO 8601 or seconds since 1970) and a number of g CO2e per kWh"
+                rule = "a time (ISO 8601 or seconds since 1970) and a carbon intensity in g CO2e per kWh"
                 raise DataError(f"Row {number} of {self.name} must be {rule}. Got {repr(row)[:80]} instead.")
             values[pair[0]] = pair[1]
         if not values:
-            raise DataError(f"{self.name} must have at least one time and intensity. Got no rows.")
+            raise DataError(f"{self.name} must have at least one row with a time and an intensity.")
         times = sorted(values)
         self._values = [values[time] for time in times]
         self._times = times
 
 
 def _rows(data: bytes, name: str) -> list[Any]:
-    """Return the pairs in a JSON list or CSV data, without the header and rows without a value."""
+    """Return the pairs in a JSON list or CSV data; skip the header and rows without a value."""
     if len(data) > MOST_BYTES:
         raise DataError(f"{name} must have at most {MOST_BYTES:,} bytes.")
     try:
@@ -204,7 +204,7 @@ def _rows(data: bytes, name: str) -> list[Any]:
     except (ValueError, csv.Error, RecursionError) as error:
         if isinstance(error, HerosError):
             raise
-        raise DataError(f"{name} must be CSV or JSON. Got: {error}") from None
+        raise DataError(f"{name} must be CSV or JSON. The error was: {error}") from None
     if rows and (len(rows[0]) < 2 or not _is_number(rows[0][1])):
         rows = rows[1:]
     return [row for row in rows if len(row) < 2 or row[1].strip()]

@@ -90,7 +90,7 @@ def watts_per_core(model: str) -> tuple[float, str]:
     for name, (watts, cores) in POWER.items():
         if name in model:
             return round(watts / cores, 2), f"{model}: {watts} W over {cores} cores"
-    return DEFAULT_WATTS, f"default, no figure for {model}"
+    return DEFAULT_WATTS, f"default, no data for {model}"
 
 
 class Cpu(Meter):
@@ -109,8 +109,8 @@ class Cpu(Meter):
         The carbon intensity; without it, CO2e is not computed.
     process
         Whether to count the CPU seconds of the whole process. By default only the run's thread is counted,
-        because HEROS does all its work there. Set `process` for models that start threads, such as Java
-        models.
+        because HEROS does all its work in that thread. Set `process` for models that start threads, such as
+        Java models.
 
     Examples
     --------

@@ -93,7 +93,7 @@ class Energy:
     kwh
         The total energy in kilowatt-hours.
     by_phase
-        The energy of each phase: the total times the phase's share of CPU time.
+        The energy of each phase: the total energy multiplied by the phase's share of the CPU time.
     source
         The name of the meter: "cpu-model", "rapl", "codecarbon" and so on.
     detail

@@ -47,7 +47,7 @@ class Counter:
         self.last, self.counts = self.read(), 0
 
     def sample(self) -> None:
-        """Add the counts since the last reading."""
+        """Read the counter and add its increase since the last reading."""
         now = self.read()
         wrapped = 0 if self.largest is None or now >= self.last else self.largest + 1
         self.counts, self.last = self.counts + now - self.last + wrapped, now
@@ -123,7 +123,7 @@ class Rapl(MachineMeter):
 
 
 def _zones(root: Path) -> list[Counter]:
-    """Return the zones of packages and their memory, each once; the directory lists nested zones twice."""
+    """Return the counters of the CPU packages and of their memory; zones that are listed twice count once."""
     found: dict[Path, tuple[str, Counter]] = {}
     for path in sorted({*root.glob("intel-rapl:*"), *root.glob("intel-rapl:*/intel-rapl:*")}):
         try:
@@ -136,8 +136,8 @@ def _zones(root: Path) -> list[Counter]:
             found.setdefault(path.resolve(), (path.name, counter))
     zones = dict(found.values())
     if not zones:
-        why = "which has no counters (virtual machines do not provide counters)"
-        raise HerosError(f"RAPL needs package counters in {root}, {why}.")
+        why = "This directory has no counters (virtual machines do not provide counters)."
+        raise HerosError(f"RAPL needs package counters in {root}. {why}")
     return [zones[name] for name in sorted(zones)]
 
 
@@ -146,9 +146,10 @@ def _zone_count(zone: Path) -> int:
     try:
         return int(file.read_text())
     except PermissionError:
-        raise HerosError(f"RAPL needs permission to read {file}. Run as root, or use chmod a+r.") from None
+        way = "Run as root, or use chmod a+r on this file."
+        raise HerosError(f"RAPL needs permission to read {file}. {way}") from None
     except (OSError, ValueError) as error:
-        raise HerosError(f"RAPL needs a readable {file}. Got: {error}") from None
+        raise HerosError(f"RAPL cannot read the file {file}. The error was: {error}") from None
 
 
 class Perf(MachineMeter):
@@ -177,7 +178,7 @@ class Perf(MachineMeter):
 
 
 def _events(root: Path, files: list[int]) -> list[Counter]:
-    """Open one counter per event and package, and add its file to `files`."""
+    """Open one counter per event and package; append the file descriptor of each counter to `files`."""
     try:
         kind = int((root / "type").read_text(encoding="ascii"))
         processors = [int(first) for first in re.findall(r"(\d+)(?:-\d+)?", (root / "cpumask").read_text())]
@@ -195,20 +196,23 @@ def _events(root: Path, files: list[int]) -> list[Counter]:
                 files.append(_opened(kind, int(match.group(1), 0), cpu))
                 found.append(Counter(f"{name}-{n}", partial(_event_count, files[-1]), scale))
     if not found:
-        raise HerosError(f"Perf events of RAPL need energy-pkg in {root / 'events'}, which does not exist.")
+        needed = root / "events" / "energy-pkg"
+        raise HerosError(f"Perf events of RAPL need the file {needed}, which does not exist.")
     return found
 
 
 def _opened(kind: int, config: int, cpu: int) -> int:
     number = SYSCALLS.get(platform.machine())
     if number is None:
-        raise HerosError(f"Perf events are supported on {', '.join(SYSCALLS)}. Got {platform.machine()}.")
+        known = ", ".join(SYSCALLS)
+        raise HerosError(f"Perf events need one of the architectures {known}. Got {platform.machine()}.")
     attributes = struct.pack("IIQ", kind, ATTRIBUTES, config).ljust(ATTRIBUTES, b"\0")
     libc = ctypes.CDLL(None, use_errno=True)
     file = libc.syscall(number, ctypes.c_char_p(attributes), -1, cpu, -1, ctypes.c_ulong(0))
     if file < 0:
         error = os.strerror(ctypes.get_errno())
-        raise HerosError(f"RAPL perf events require root, or perf_event_paranoid = 0: {error}.")
+        rule = "RAPL perf events need root rights or perf_event_paranoid = 0."
+        raise HerosError(f"{rule} The error was: {error}.")
     return int(file)
 
 

@@ -25,9 +25,9 @@ Reasons = dict[int, str]
 class Policy(Protocol):
     """The interface of a policy, which chooses the models to train at each step.
 
-    Any object with the method `choose` is a policy: see the example in `heros.Heros`. If it also has a method
-    ``update(outcomes, trained)``, this method is called after each instance with the outcome in [0, 1] of
-    each trained model, and NaN for the other models.
+    Any object with the method `choose` is a policy: see the example in `heros.Heros`. If the object also has
+    a method ``update(outcomes, trained)``, this method is called after each instance with the outcome in [0,
+    1] of each trained model, and NaN for the other models.
     """
 
     def choose(self, scores: Floats, costs: Floats, k: int, rng: np.random.Generator) -> Mask:
@@ -48,7 +48,7 @@ class Policy(Protocol):
 
 
 class CompiledPolicy(Part):
-    """A policy of the compiled core; `choose` and the loop over a block call the same function."""
+    """A policy of the compiled core. `choose` and the core's loop over instances call the same function."""
 
     role: ClassVar[str] = "policy"
 
@@ -68,7 +68,7 @@ class CompiledPolicy(Part):
         owner = type(self).__name__
         scores, costs = _vector(scores, "scores", owner), _vector(costs, "costs", owner)
         if len(scores) != len(costs):
-            raise ParameterError.of("costs", owner, f"one per score ({len(scores)})", len(costs))
+            raise ParameterError.of("costs", owner, f"one cost per score ({len(scores)})", len(costs))
         if not isinstance(k, int | np.integer) or isinstance(k, bool) or not 1 <= k <= len(scores):
             raise ParameterError.of("k", owner, f"in [1, {len(scores)}]", k)
         if not isinstance(rng, np.random.Generator):
@@ -80,7 +80,7 @@ class CompiledPolicy(Part):
         return _core.choose(policy, scores, costs, int(k), rng.bit_generator.capsule)
 
     def explain(self, scores: Floats, costs: Floats, k: int, chosen: Mask) -> Reasons:
-        """Return the reason for each chosen model; by default its ranks by score and by cost."""
+        """Return the reason for each chosen model; by default the model's ranks by score and by cost."""
         return _by_ranks(self, scores, costs, chosen)
 
     def _compiled(self) -> _core.Policy | None:
@@ -88,7 +88,7 @@ class CompiledPolicy(Part):
         return _core.Policy(self.rule)
 
     def __str__(self) -> str:
-        """Return the policy in short notation: `Explore(Zeta(0.05), 0.2)`."""
+        """Return the policy in short notation, e.g. `Explore(Zeta(0.05), 0.2)`."""
         values = (getattr(self, field.name) for field in fields(self))  # type: ignore[arg-type]
         return f"{type(self).__name__}({', '.join(map(_plain, values))})"
 
@@ -155,7 +155,7 @@ def _by_ranks(policy: Policy, scores: Floats, costs: Floats, chosen: Mask) -> Re
     by_score, by_cost = _ranks(scores), _ranks(-costs)
     name, models = type(policy).__name__, len(scores)
     return {
-        int(i): f"{name} chose it: rank {by_score[i]} of {models} by L, rank {by_cost[i]} by γ (lowest first)"
+        int(i): f"chosen by {name}: rank {by_score[i]} of {models} by L, {by_cost[i]} by γ (lowest first)"
         for i in np.flatnonzero(chosen)
     }
 
@@ -195,14 +195,14 @@ class Around(CompiledPolicy):
         if not isinstance(inner, Around):
             return
         if inner.layer > self.layer:
-            rule = f"a policy without a {type(inner).__name__}, which must be the outer policy"
+            rule = f"a policy other than {type(inner).__name__}, which must be the outer policy"
             raise ParameterError.of("policy", owner, rule, inner)
         if inner.layer == self.layer and not self.twice:
             raise ParameterError.of("policy", owner, f"a policy without another {owner}", inner)
 
     @property
     def explores(self) -> bool:
-        """Whether the inner policy repeatedly trains every model; True if it has no attribute `explores`."""
+        """Whether the inner policy repeatedly trains every model; True if that policy has no `explores`."""
         return bool(getattr(self.policy, "explores", True))
 
     def choose(self, scores: ArrayLike, costs: ArrayLike, k: int, rng: np.random.Generator) -> Mask:

@@ -18,8 +18,8 @@ class Budget(CompiledPolicy):
     The policy maximises Σ L over all sets of at most k models with Σ γ ≤ β. Unlike the problem of `Reward`,
     this is a knapsack problem. The policy solves it greedily: models are added in order of decreasing L/γ if
     they still fit, up to k models. If the L of a single model that fits exceeds the sum of L over these
-    models, only that model is chosen. The sum is at least half of the optimum, or at least 1/k of the optimum
-    if the limit k is reached. If no model fits, no model is trained.
+    models, only that model is chosen. The sum of L of the chosen models is at least half of the optimum, or
+    at least 1/k of the optimum if the limit k is reached. If no model fits, no model is trained.
 
     Parameters
     ----------
@@ -45,7 +45,8 @@ class Budget(CompiledPolicy):
         affordable = np.flatnonzero(costs <= self.budget * (1 + 1e-12))
         if len(ranked) == 1 and not chosen[affordable[ratio[affordable].argmax()]]:
             model = next(iter(ranked))
-            return {model: f"its L of {scores[model]:.4g} exceeds the sum over the models chosen by L/γ"}
+            other = "the sum of the L of the models chosen by L/γ"
+            return {model: f"its L of {scores[model]:.4g} exceeds {other}"}
         spent, reasons = 0.0, {}
         for i, reason in ranked.items():
             spent += costs[i]

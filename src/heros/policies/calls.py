@@ -36,7 +36,7 @@ def layers_of(policy: Policy) -> Layers:
 
 
 class PolicyCalls:
-    """The callbacks for a policy written in Python; its choices are checked."""
+    """The callbacks for a policy written in Python; each choice of the policy is checked."""
 
     def __init__(self, policy: Policy, rng: np.random.Generator) -> None:
         self.policy, self.rng = policy, rng

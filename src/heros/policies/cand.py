@@ -1,4 +1,4 @@
-"""The policy CAND, which trains the best models and random other models, as defined and as published."""
+"""The policy CAND (the best models and random other models): as defined, and as in the published tables."""
 
 from __future__ import annotations
 

@@ -13,9 +13,9 @@ from heros.policies.base import CompiledPolicy, Floats, Mask, Reasons, by_rank
 class MLCB(CompiledPolicy):
     """Train the k models with the highest upper confidence bound on their performance.
 
-    M-LCB chooses which of M *learning* models to update (Latypov et al. 2025, arXiv:2510.22654, who state it
-    with lower bounds on the loss). For a model that was trained n times and correctly predicted a share p of
-    these instances before their labels were known, the bound at instance t is
+    M-LCB chooses which of M *learning* models to update (Latypov et al. 2025, arXiv:2510.22654, who state the
+    policy with lower bounds on the loss). For a model that was trained n times and correctly predicted a
+    share p of these instances before their labels were known, the bound at instance t is
 
         p + scale · (√(ln(2·M·t·(t + 1)/δ) / (2·n)) + n^(α − 1))
 

@@ -23,8 +23,8 @@ class Surprise(Around):
     every instance.
 
     With late labels, the prediction at the arrival of the label decides whether the instance is expected.
-    Warm-up trains all models. With a `budget`, `sure` is lowered if the budget is too small
-    (`heros.ensemble.dial.Dial`).
+    Warm-up trains all models. With the parameter `budget` of `heros.Heros`, `sure` is lowered if training
+    costs more than the budget allows (`heros.ensemble.dial.Dial`).
 
     Parameters
     ----------
@@ -39,10 +39,10 @@ class Surprise(Around):
     steady
         The minimum probability of training slow models (forests) on an unexpected instance while the loss is
         steady, in [0, 1]. The loss is steady if its mean over about 100 instances differs from its mean over
-        about 1,000 instances by no more than chance.
+        about 1,000 instances by no more than chance can explain.
     after
-        The number of instances after which slow models are trained less. After n instances the probability
-        is `after` / n, but at least `steady`.
+        The number of instances after which slow models are trained less often. While the loss is steady, the
+        probability of their training is `after` / n after n instances, but at least `steady`.
 
     Examples
     --------

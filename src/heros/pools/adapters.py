@@ -154,18 +154,18 @@ class CapyMoaMember(Member):
 
     @classmethod
     def supports(cls, subject: Any) -> bool:
-        """Return whether the model is from CapyMOA; regressors are identified by their module."""
+        """Return whether the model is from CapyMOA; a regressor is identified by its Python module."""
         kind = subject if isinstance(subject, type) else type(subject)
         is_capymoa = any(base.__module__.split(".")[0] == "capymoa" for base in kind.__mro__)
         return super().supports(subject) or (is_capymoa and _has(subject, "train", "predict"))
 
     def bind(self, schema: Schema) -> None:
         if hasattr(self, "schema"):
-            raise ValueError("the schema of a CapyMOA model cannot grow")
+            raise ValueError("a CapyMOA model does not support new features or classes")
         known = self.model.schema
         classes = 0 if known.is_regression() else known.get_num_classes()
         if (known.get_num_attributes(), classes) != (schema.n_features, schema.n_classes):
-            raise ValueError("the model was created for another number of features or classes")
+            raise ValueError("the model was created for a different number of features or classes")
         super().bind(schema)
 
     def predict_proba(self, instance: Instance) -> Any:
@@ -191,7 +191,8 @@ class CapyMoaMember(Member):
 class OwnMember(Member):
     """Any object with `learn(x, y)` and `predict_proba(x)` or, for regression, `predict(x)`.
 
-    If the object has a method `bind(schema)`, this method is called first.
+    If the object has a method `bind(schema)`, this method is called with the initial schema and with each
+    extended schema.
     """
 
     needs = ("learn",)
@@ -230,7 +231,7 @@ def kind_of(model: Any) -> type[Member]:
             return kind
     rule = (
         "River models (learn_one), scikit-learn models (partial_fit), CapyMOA models (train) "
-        "or objects with predict_proba, or predict, and learn"
+        "or objects with the method learn and either predict_proba or predict"
     )
     raise ParameterError.of("models", "Models", rule, model)
 

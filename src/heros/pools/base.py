@@ -98,7 +98,7 @@ def feature_values(schema: Schema) -> NDArray[np.int32]:
 
 
 def expect_mappings(configurations: object, owner: str) -> list[Mapping[str, Any]]:
-    """Return the configurations as a list; raise an error if one is not a mapping."""
+    """Return the configurations as a list; raise an error if a configuration is not a mapping."""
     rule = "one mapping per model"
     try:
         models: list[Mapping[str, Any]] = list(configurations)  # type: ignore[call-overload]

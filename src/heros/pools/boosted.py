@@ -34,8 +34,9 @@ class Boosted(Family):
     ----------
     {settings}
     costs
-        The cost γ of a training step: "rounds" (in proportion to this setting), "measured" (CPU time on
-        random instances when the pool is bound), or one number per model. Costs are scaled to sum to 1.
+        The cost γ of a training step: "rounds" (in proportion to the setting `rounds`), "measured"
+        (CPU time on random instances when the pool is bound), or one number per model. Costs are scaled to
+        sum to 1.
 
     Examples
     --------
@@ -47,7 +48,7 @@ class Boosted(Family):
     written: ClassVar[str] = "boosted"
     settings = (
         Setting("rounds", 50, whole_number(1, 1000), "The number of trees."),
-        Setting("learning_rate", 0.2, above_zero(1), "The weight of a tree's step."),
+        Setting("learning_rate", 0.2, above_zero(1), "The factor that multiplies each tree's step."),
         Setting(
             "features", 0.75, above_zero(1), "The share of the features that a tree uses, drawn at random."
         ),
@@ -123,5 +124,5 @@ class BoundBoosted(tree_settings.BoundTrees, of=Boosted):
         return _core.BoostedPool(settings, schema.numeric, seeds_of(rng, self.pool.n_models))
 
     def gains(self, i: int) -> dict[str, float]:
-        """Return how much the splits on each feature in model i have reduced the loss in total."""
+        """Return the total reduction of the loss by the splits on each feature in model i."""
         return tree_settings.gains_of(self, self._expect_model(i, "gains"))

@@ -38,9 +38,10 @@ def default() -> Join:
     """Return the default pool of `Heros()`: fourteen models of seven kinds.
 
     The pool has five perceptrons (with different optimisers, rates and scales), three nearest-neighbour
-    models, a forest of 30 trees, a logistic regression, a naive Bayes model with fading, a label memory, and
-    two models of boosted trees retrained on a window, one of which restarts its window after a change.
-    docs/policies.md explains how and on which streams the models were chosen.
+    models, a forest of 30 trees, a logistic regression, a naive Bayes model with fading and a label memory.
+    The pool also has two models of boosted trees that are retrained on a window. One of these two models
+    restarts its window after a change. docs/policies.md explains how the models were chosen, and on which
+    streams.
 
     Examples
     --------
@@ -69,8 +70,8 @@ def default() -> Join:
 def nested(pool: Join) -> Join:
     """Return a version of the pool with cheaper models, for `Heros(budget=...)`.
 
-    Each forest is replaced by three smaller forests, with 1/6, 1/3 and 1/2 of its trees and memory. A pool of
-    retrained trees gets an additional model that is rarely retrained.
+    Each forest is replaced by three smaller forests, with 1/6, 1/3 and 1/2 of the trees and memory of the
+    original forest. A pool of retrained trees gets an additional model that is rarely retrained.
 
     Examples
     --------
@@ -100,7 +101,7 @@ REGRESSION_COSTS = (18, 6, 9, 2, 1, 4, 47, 1, 13)  # CPU time of each pool in %,
 def default_regression() -> Join:
     """Return the default pool of `Heros(task="regression")`: twenty models of seven kinds.
 
-    docs/regression.md has the measured effect of each model on each stream.
+    docs/regression.md lists the measured effect of each model on each stream.
 
     Examples
     --------

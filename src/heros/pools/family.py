@@ -88,7 +88,7 @@ class Family(Pool):
         owner = self.family.__name__
         models = expect_mappings(self.configurations, owner)
         if not models:
-            raise ParameterError.of("configurations", owner, "at least one model", [])
+            raise ParameterError.of("configurations", owner, "a list of at least one model", [])
         checked: dict[str, Any] = {"configurations": tuple(self._checked(model) for model in models)}
         for parameter in fields(self):
             if "rule" in parameter.metadata:
@@ -166,7 +166,7 @@ class BoundNative(BoundPool):
         self.costs = self._costs() if costs is None else costs
 
     def _native(self, schema: Schema, rng: np.random.Generator) -> Any:
-        """Create the compiled pool; `_fit` then passes the features of the schema to it."""
+        """Create the compiled pool; `_fit` then passes the features of the schema to the pool."""
         raise NotImplementedError
 
     def _settings(self, kind: Callable[..., Any]) -> list[Any]:
@@ -198,7 +198,7 @@ class BoundNative(BoundPool):
         targets = self.pool.targets
         if targets == "both" or schema.numeric == (targets == "numbers"):
             return
-        rule, got = ("a schema with classes, since its models cannot predict numbers", "a number as target")
+        rule, got = ("a schema with classes, because this pool cannot predict numbers", "a number as target")
         if targets == "numbers":
             rule, got = ("a schema with a number as target", "classes")
         raise ParameterError(f"The 'schema' parameter of {self._owner} must be {rule}. Got {got} instead.")
@@ -219,8 +219,8 @@ class BoundNative(BoundPool):
                 return
             least = self.native.least_bytes(i, values, schema.n_outputs)
             if limit < least:
-                target = "a number" if schema.numeric else f"{schema.n_classes} classes"
-                rule = f"at least {least} with {schema.n_features} features and {target}"
+                target = "a numeric target" if schema.numeric else f"{schema.n_classes} classes"
+                rule = f"at least {least} for {schema.n_features} features and {target}"
                 raise ParameterError.of("max_bytes", self._owner, rule, limit)
 
     def _costs(self) -> Floats:

@@ -27,15 +27,17 @@ class ForestStats:
     Parameters
     ----------
     trees, background
-        The number of trees that predict, and of background trees, which replace other trees after drift.
+        The number of trees that predict, and the number of background trees, which replace other trees after
+        drift.
     nodes, leaves, active_leaves
         The numbers of nodes and leaves, summed over the trees that predict; see `TreeStats`.
     depth
         The number of tests on the longest path in any tree.
     bytes, max_bytes
-        The memory of the nodes and observers of all trees, and its limit, which is never exceeded.
+        The memory of the nodes and observers of all trees, and the limit of this memory, which is never
+        exceeded.
     warnings, replaced
-        The number of trees started in the background and of trees replaced so far.
+        The number of trees started in the background so far, and the number of trees replaced so far.
     """
 
     trees: int
@@ -57,18 +59,18 @@ class Forest(Family):
     Each tree draws the weight of an instance from a Poisson distribution (online bagging, Oza and Russell
     2001) and uses a random subset of the features. A tree whose accuracy falls is replaced. When ADWIN gives
     a warning, a new tree starts in the background. When ADWIN detects drift, the new tree replaces the old
-    tree. The forest averages the probabilities of its trees, each weighted by its accuracy since it was last
-    replaced. With ``subspace="node"`` the method is an adaptive random forest (Gomes et al. 2017). With
-    ``subspace="tree"`` the method is streaming random patches (Gomes, Read and Bifet 2019). docs/models.md
-    lists the differences from MOA. The main difference is that a split of a nominal feature separates one
-    value from all other values.
+    tree. The forest averages the probabilities of its trees. The weight of a tree is its running accuracy,
+    which restarts when the tree is replaced. With ``subspace="node"`` the method is an adaptive random forest
+    (Gomes et al. 2017). With ``subspace="tree"`` the method is streaming random patches (Gomes, Read and
+    Bifet 2019). docs/models.md lists the differences from MOA. The main difference is that a split of a
+    nominal feature separates one value from all other values.
 
     Parameters
     ----------
     {settings}
     costs
-        The cost γ of a training step: "trees" (in proportion to this setting), "measured" (CPU time on random
-        instances when the pool is bound), or one number per forest. Costs are scaled to sum to 1.
+        The cost γ of a training step: "trees" (in proportion to the setting `trees`), "measured" (CPU time on
+        random instances when the pool is bound), or one number per forest. Costs are scaled to sum to 1.
 
     Examples
     --------
@@ -84,14 +86,14 @@ class Forest(Family):
             "features",
             0.6,
             above_zero(1),
-            "The share of the features that a tree uses, or that a leaf can be split by.",
+            "The share of the features that a tree uses (subspace 'tree') or that can split a leaf ('node').",
         ),
         Setting(
             "subspace",
             "node",
             among(*SUBSPACES),
-            "'tree': features are drawn once for each tree, which ignores the others; 'node': features are "
-            "drawn for each leaf, and leaves observe all features.",
+            "'tree': features are drawn once for each tree, which ignores all others. 'node': features "
+            "are drawn for each leaf, and leaves observe all features.",
         ),
         Setting(
             "bagging",
@@ -106,7 +108,7 @@ class Forest(Family):
             "random_cuts",
             False,
             flag(),
-            "Whether a numeric feature has one random candidate cut instead of twelve evenly spaced ones.",
+            "Whether a numeric feature has one random candidate cut instead of twelve evenly spaced cuts.",
         ),
         Setting(
             "warning",

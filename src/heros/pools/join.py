@@ -22,7 +22,7 @@ Costs = Literal["measured"] | Sequence[float]
 
 @dataclass(frozen=True, init=False)
 class Join(Pool):
-    """Several pools joined into one: the models of the first pool, then of the second, and so on.
+    """Several pools joined into one: the models of the first pool, then those of the second, and so on.
 
     The policy chooses among all models, so all costs must be on the same scale.
 
@@ -33,8 +33,8 @@ class Join(Pool):
     costs
         The cost γ of a training step: "measured" (CPU time of an evaluation and a training step of each model
         on random instances when the pool is bound, which varies from run to run), one number per pool (the
-        total cost of the pool's models, divided in proportion to their costs in that pool), or one number per
-        model. Costs are scaled to sum to 1.
+        total cost of the pool's models, divided among these models in proportion to their costs in the pool),
+        or one number per model. Costs are scaled to sum to 1.
     bounded
         Whether extreme numbers are limited. After the first 100 numbers of a feature or a target, a number
         may exceed the previous range by at most 3 times the width of the range. A more extreme number is
@@ -60,7 +60,7 @@ class Join(Pool):
                 raise ParameterError.of("pools", "Join", "pools, e.g. heros.pools.MLPGrid()", pool)
         parts = tuple(part for pool in pools for part in (pool.pools if isinstance(pool, Join) else (pool,)))
         if not parts:
-            raise ParameterError.of("pools", "Join", "at least one pool", [])
+            raise ParameterError.of("pools", "Join", "one or more pools", [])
         if isinstance(costs, str):
             one_of(costs, "costs", "Join", ("measured",), "'measured' or numbers")
         else:
@@ -84,7 +84,7 @@ class Join(Pool):
     def configurations(self) -> tuple[Mapping[str, Any], ...]:
         """The settings of each model and the name of its family, in the order of the pools.
 
-        If pools of one family scale numbers differently, the scale is included.
+        If pools of one family scale numbers differently, the settings include the scale.
         """
         scales: dict[str, set[float]] = {}
         for part in self.pools:
@@ -152,7 +152,10 @@ class BoundJoin(BoundPool):
             self.costs = self._costs()
 
     def measure(self) -> Floats:
-        """Update and return `costs`: each pool's total stays the same, but its models' shares change."""
+        """Update and return `costs`, for pools whose costs change during training.
+
+        The total cost of each pool stays the same, but the shares of the pool's models may change.
+        """
         if self.costs_change:
             totals = [self.costs[at].sum() for at in self._slices()]
             parts = [total * part.measure() for total, part in zip(totals, self.parts, strict=True)]

@@ -34,11 +34,12 @@ class LabelMemory(Family):
     """Models that predict a label from earlier labels and ignore the features.
 
     For classes, a model counts which class followed the last label (`order` 1) or the last two (`order` 2).
-    The counts of a rare context are smoothed with the counts of the shorter context, and finally with the
-    class frequencies. For numbers, the prediction is the last label plus a weighted sum of the trend, the
-    mean, the mean of the last eight labels and the labels one season ago, each as a difference from the last
-    label. The weights come from least squares with fading. A season is a lag at which the differences between
-    labels are correlated. The pool finds up to two seasons among the lags below `memory`.
+    The counts of a rare context (the last label or labels) are smoothed with the counts of the shorter
+    context, and finally with the class frequencies. For numbers, the prediction is the last label plus a
+    weighted sum. The terms of the sum are the trend, the mean, the mean of the last eight labels and the
+    labels one season ago, each as a difference from the last label. The weights are fitted by least squares
+    with fading. A season is a lag at which the differences between labels are correlated. The pool finds up
+    to two seasons among the lags below `memory`.
 
     All models share the latest labels. Each label is stored, regardless of which models are trained. With
     late labels the pool uses only labels that had arrived when the instance was predicted (see the `delay`
@@ -71,10 +72,11 @@ class LabelMemory(Family):
             "fading",
             0.9995,
             real_number(0.5, 1),
-            "The weight of an instance relative to the next one: .9995 uses about the last 2000 instances.",
+            "The weight of an instance relative to the next instance: .9995 uses about the last 2000 "
+            "instances.",
         ),
-        Setting("order", 1, whole_number(1, 2), "Classes: the number of previous labels to use."),
-        Setting("seasons", 2, whole_number(0, 2), "Numbers: the maximum number of seasonal lags."),
+        Setting("order", 1, whole_number(1, 2), "In classification: the number of previous labels to use."),
+        Setting("seasons", 2, whole_number(0, 2), "In regression: the maximum number of seasonal lags."),
     )
     cost_models: ClassVar[CostModels] = {"equal": equal}
 
@@ -115,7 +117,7 @@ class BoundLabelMemory(BoundNative, of=LabelMemory):
         return _core.LabelPool(self._settings(_core.LabelSettings), self.pool.memory, schema.numeric)
 
     def follows(self, i: int) -> Floats:
-        """Return model i's probability of each class (columns) after each last label (rows)."""
+        """Return the probability of each next class (columns) after each last class (rows) in model i."""
         if self.schema.numeric:
             raise HerosError("Regression has no table of transitions between classes. Call coefficients.")
         return self.native.follows(self._expect_model(i, "BoundLabelMemory"))

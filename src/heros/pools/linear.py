@@ -29,11 +29,11 @@ def _numbers(bound: Any) -> list[float]:
 class Linear(Scaled):
     """Linear models: logistic regression for classes, linear regression for numbers.
 
-    Models start with zero weights and are trained on one instance at a time, with softmax cross-entropy,
-    squared or Huber loss. Numbers are scaled by their running mean and standard deviation; nominal features
-    with more than two values are one-hot encoded. A training step reads and writes only the weights of active
-    inputs. The results are the same as with steps on all weights, except for the effect of Adam's ε on
-    inactive inputs.
+    Models start with zero weights and are trained on one instance at a time. The loss is softmax
+    cross-entropy for classes, and the squared or Huber loss for numbers. Numeric features are scaled by their
+    running mean and standard deviation; nominal features with more than two values are one-hot encoded. A
+    training step reads and writes only the weights of active inputs. The results are the same as with steps
+    on all weights, except for the effect of Adam's ε on inactive inputs.
 
     Parameters
     ----------
@@ -65,10 +65,10 @@ class Linear(Scaled):
             "optimizer",
             "adam",
             among("sgd", "adam", "ftrl", "pa"),
-            "Adam has β = .9, .999 and ε = 1e-8; 'ftrl' is FTRL-Proximal (McMahan et al. 2013) with β = 1; "
-            "the learning rate of each weight falls with the past gradients of the weight. 'pa', for numbers "
-            "only, is passive-aggressive learning (Crammer et al. 2006, PA-I). It corrects each error beyond "
-            "`epsilon` at once, by steps of at most `learning_rate`.",
+            "'adam' has β = .9, .999 and ε = 1e-8. 'ftrl' is FTRL-Proximal (McMahan et al. 2013) with β = 1: "
+            "the learning rate of each weight falls with its past gradients. 'pa', for numbers only, is "
+            "passive-aggressive learning (Crammer et al. 2006, PA-I). Each step corrects the error beyond "
+            "`epsilon` at once, with a step size of at most `learning_rate`.",
         ),
         Setting("learning_rate", 0.01, above_zero(), "The learning rate η; α for FTRL."),
         Setting(

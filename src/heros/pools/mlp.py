@@ -31,11 +31,11 @@ def _multiply_adds(bound: Any) -> list[float]:
 class MLP(Scaled):
     """Multilayer perceptrons with given settings.
 
-    A model has one hidden layer with ReLU and is trained on one instance at a time, with softmax
-    cross-entropy or, for regression, a linear output. Initialisation and optimiser settings are PyTorch's
-    defaults (Adam with β = .9, .999 and ε = 1e-8; SGD without momentum), and results equal PyTorch's up to
-    float rounding. Numbers are scaled by their running mean and standard deviation; nominal features with
-    more than two values are one-hot encoded.
+    A model has one hidden layer with ReLU and is trained on one instance at a time. For classes, the output
+    is a softmax and the loss is cross-entropy. For regression, the output is linear and `loss` selects the
+    loss. Initialisation and optimiser settings are PyTorch's defaults (Adam with β = .9, .999 and ε = 1e-8;
+    SGD without momentum), and results equal PyTorch's up to float rounding. Numeric features are scaled by
+    their running mean and standard deviation; nominal features with more than two values are one-hot encoded.
 
     Parameters
     ----------
@@ -50,7 +50,8 @@ class MLP(Scaled):
         1, training steps are larger and models follow drift faster. False turns scaling off, for data that is
         already scaled: on Electricity, AUROC falls from .966 to .894 without scaling.
     isa
-        The instruction set of the kernels; by default the widest that the CPU has (`heros._core.isas()`).
+        The instruction set of the compiled code; by default the widest set that the CPU supports (see
+        `heros._core.isas()`).
 
     Examples
     --------

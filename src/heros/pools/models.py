@@ -1,4 +1,4 @@
-"""Pools of models of other libraries: River, scikit-learn, CapyMOA and your own."""
+"""Pools of models from River, scikit-learn and CapyMOA, and of models that you wrote yourself."""
 
 from __future__ import annotations
 
@@ -37,16 +37,17 @@ class Models(Pool):
     models
         Each model is a River model, a scikit-learn model with `partial_fit`, a CapyMOA model, or an object
         with ``learn(x, y)`` and ``predict_proba(x)`` (for regression ``predict(x)``). It can also be a class
-        or `functools.partial` that creates such a model (CapyMOA classes get the stream's schema), or a tuple
-        of a name and a model. The pool uses copies of the models, including what the models have already
-        learnt. The seed of `Heros` has no effect on these models.
+        or `functools.partial` that creates such a model (a CapyMOA class receives the stream's schema), or a
+        tuple of a name and a model. The pool uses copies of the models in their current state, so a model may
+        already be trained. The seed of `Heros` has no effect on these models.
     costs
         The cost γ of a training step: one number per model, a function that returns the cost of a
         model, or "measured" (CPU time on random instances when the pool is bound, which varies from run to
         run). Costs are scaled to sum to 1.
     on_error
-        The reaction to an exception in a model. "set_aside" warns and excludes the model: from then on its
-        predictions count as wrong, and it is neither trained nor used to predict. "raise" raises the error.
+        The reaction to an exception in a model. "set_aside" issues a warning and excludes the model: from
+        then on, the model's predictions count as wrong, and the model is neither trained nor used to predict.
+        "raise" raises an error.
 
     Examples
     --------
@@ -73,7 +74,7 @@ class Models(Pool):
     ) -> None:
         pairs = [model if isinstance(model, tuple) else (None, model) for model in models]
         if not pairs:
-            raise ParameterError.of("models", "Models", "at least one model", [])
+            raise ParameterError.of("models", "Models", "a list of at least one model", [])
         for _, model in pairs:
             kind_of(model)
         if isinstance(costs, str):
@@ -105,7 +106,7 @@ class Models(Pool):
         return BoundModels(self, schema, costs)
 
     def __getstate__(self) -> dict[str, Any]:
-        """Pickle the models as members, because Java models cannot be pickled directly."""
+        """Pickle each model inside its adapter (`Member`), because Java models cannot be pickled directly."""
         members = tuple(model if creates_model(model) else kind_of(model)(model) for model in self.models)
         return {**vars(self), "models": members}
 
@@ -153,12 +154,12 @@ class BoundModels(BoundPool):
         return self._calls.look_clock.means(), self._calls.train_clock.means()
 
     def grow(self, schema: Schema, rng: np.random.Generator) -> None:
-        """Extend the models to a schema with more features, values or classes; keep the costs."""
+        """Extend the models to a schema with more features, values or classes; the costs do not change."""
         self._calls.grow(schema)
         self._fit(schema)
 
     def state(self) -> dict[str, NDArray[Any]]:
-        """Return the learnt state as arrays; the models are pickle bytes."""
+        """Return the state as arrays; one array contains the bytes of the pickled models."""
         self.native.expect_readable()
         learnt = pickle.dumps((self._calls.members, self._calls.faults))
         return {
@@ -174,7 +175,7 @@ class BoundModels(BoundPool):
         try:
             members, faults = pickle.loads(state["learnt"].tobytes())
         except Exception as error:
-            raise DataError(f"The pickled models cannot be read. Got: {error!r}.") from None
+            raise DataError(f"The pickled models cannot be read. The error was: {error!r}.") from None
         if len(members) != self.pool.n_models:
             rule = f"the state of {self.pool.n_models} models"
             raise ParameterError.of("state", "Models", rule, len(members))
@@ -206,7 +207,7 @@ class BoundModels(BoundPool):
 
 
 def _seconds_of(model: Any, schema: Schema) -> float:
-    """Return the CPU seconds of the faster of two rounds; Java compiles during the first round."""
+    """Return the CPU seconds of the faster of two rounds, because Java compiles in the first round."""
     alone = Models([model], costs=[1], on_error="raise")
     return min(seconds_alone(alone, schema, TIMED) for _ in range(2))
 

@@ -46,7 +46,8 @@ class NaiveBayes(Family):
             "fading",
             1.0,
             real_number(0.5, 1),
-            "The weight of an instance relative to the next one: .999 uses about the last 1000 instances.",
+            "The weight of an instance relative to the next instance: .999 uses about the last 1000 "
+            "instances.",
         ),
         Setting(
             "smoothing",

@@ -26,9 +26,10 @@ class NeighbourStats:
     ----------
     rows
         The number of instances that the model currently searches. At the start of a stream and after a change
-        (see `forget`), this number is below the window.
+        (see `forget`), this number is less than the length of the window.
     most
-        The maximum number of instances: the window, or fewer if the byte limit is too small for it.
+        The maximum number of instances: the setting `window`, or fewer if the byte limit is too small for
+        this many instances.
     window
         The setting `window` of the model.
     """
@@ -50,9 +51,9 @@ class Neighbours(Family):
     missing number counts as the mean; a missing nominal value counts as a separate value. The search is
     exact, by brute force in float32; at equal distances the newer instance is used.
 
-    All models share one store of instances and one pass over it. An instance is stored if any of the models
-    is chosen for training; all models can then use the instance. Only a chosen model tests for a change (see
-    `forget`).
+    All models share one store of instances and one pass over this store. An instance is stored if any of the
+    models is chosen for training; all models can then use the instance. Only a chosen model tests for a
+    change (see `forget`).
 
     Parameters
     ----------

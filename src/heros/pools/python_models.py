@@ -38,7 +38,7 @@ class MemberClock:
 
     @contextmanager
     def of(self, i: int) -> Iterator[None]:
-        """Return a context manager that adds the CPU time of its block to this member."""
+        """Return a context manager that adds the CPU time of its block to the time of member i."""
         since = time.thread_time()
         try:
             yield
@@ -47,7 +47,10 @@ class MemberClock:
             self.times[i] += 1
 
     def means(self) -> Floats:
-        """Return the mean seconds of each member; members without calls get the mean of the others."""
+        """Return the mean seconds per call of each member.
+
+        A member without calls gets the mean of the other members.
+        """
         times = np.array(self.times)
         known = np.divide(self.seconds, times, where=times > 0, out=np.zeros(len(times)))
         return np.where(times > 0, known, known[times > 0].mean() if times.any() else 0.0)
@@ -79,10 +82,10 @@ class MemberCalls:
     def grow(self, schema: Schema) -> None:
         """Extend all members to a schema with additional features, values or classes."""
         for i in self._usable():
-            self._call(i, partial(self.members[i].bind, schema), "adapt to a schema that has grown")
+            self._call(i, partial(self.members[i].bind, schema), "adapt to an extended schema")
 
     def look(self, row: Floats, watched: NDArray[np.uint8] | None) -> None:
-        """Predict this instance with the given members (None: all), and store it for training."""
+        """Predict this instance with the given members (None: all), and store the instance for training."""
         self.instance = Instance(self.schema, row)
         for i in self._usable(watched):
             with self.look_clock.of(i):
@@ -122,7 +125,7 @@ class MemberCalls:
 
     @property
     def _nothing(self) -> float:
-        """The value of each output of a member without a prediction."""
+        """The default value of every output of a member that makes no prediction."""
         return 0.0 if self.schema.numeric else 1 / self.schema.n_classes
 
     def _call(self, i: int, act: Callable[[], None], what: str) -> None:
@@ -134,7 +137,7 @@ class MemberCalls:
                 raise HerosError(text) from error
             self.faults[self.names[i]] = text
             self._set_aside(i)
-            notice(f"{text}; the model is excluded.", RuntimeWarning)
+            notice(f"{text}. The model is excluded.", RuntimeWarning)
 
     def _set_aside(self, i: int) -> None:
         self.active[i], self.favoured[i] = 0, -1
@@ -142,7 +145,10 @@ class MemberCalls:
 
 
 def _number(answer: Any) -> tuple[float, int]:
-    """Return a predicted value and 0, or (0.0, -1) if the value is not finite; None counts as 0."""
+    """Return the predicted number with the code 0, or 0.0 with the code -1 if the number is not finite.
+
+    A prediction of None counts as the number 0.
+    """
     if answer is None:
         return 0.0, 0
     try:
@@ -153,7 +159,7 @@ def _number(answer: Any) -> tuple[float, int]:
 
 
 def _checked(answer: ArrayLike | None, classes: int) -> tuple[Floats | float, int]:
-    """Return probabilities that sum to 1 and the most probable class; class -1 if a value is not finite."""
+    """Return probabilities that sum to 1, and the most probable class (-1 if a value is not finite)."""
     if answer is None:
         return 1 / classes, 0
     p = np.asarray(answer, dtype=np.float64)
@@ -169,5 +175,5 @@ def _checked(answer: ArrayLike | None, classes: int) -> tuple[Floats | float, in
 
 
 def fault(name: str, i: int, what: str, error: Exception) -> str:
-    """Return the error message for a model that failed to do `what`."""
-    return f"The model {name!r} ({i}) failed to {what}. Got {type(error).__name__}: {error}"
+    """Return the error message for a model that failed; `what` is the failed step, e.g. "predict"."""
+    return f"The model {name!r} ({i}) failed to {what}. The error was {type(error).__name__}: {error}"

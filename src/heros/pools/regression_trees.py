@@ -27,14 +27,14 @@ class RegressionTrees(Family):
     in FIMT (Ikonomovska et al. 2011), the ratio of the two variance reductions is compared with the Hoeffding
     bound. Numbers are counted in 24 bins of equal width; the width doubles when a value lies outside the
     bins. A nominal feature is split into one value and the others. The trees do not detect changes; HEROS
-    detects changes by the scores of the models.
+    detects changes from the scores of the models.
 
     Parameters
     ----------
     {settings}
     costs
-        The cost γ of a training step: "max-bytes", "measured" (CPU time on random instances when the pool
-        is bound), or one number per model. Costs are scaled to sum to 1.
+        The cost γ of a training step: "max-bytes" (in proportion to the byte limit), "measured" (CPU time on
+        random instances when the pool is bound), or one number per model. Costs are scaled to sum to 1.
 
     Examples
     --------

@@ -21,7 +21,10 @@ MOST = 1 << 30  # maximum number of instances in a window
 
 
 def _training(bound: Any) -> list[float]:
-    """Return the work per instance: each tree assigns the instances of the window to its leaves."""
+    """Estimate the work of each model per instance of the stream.
+
+    In every training, each tree assigns all instances of the window to its leaves.
+    """
     return [
         float(one["trees"] * log2(2 * one["leaves"]) * one["window"] / one["every"])
         for one in bound.pool.configurations
@@ -54,13 +57,14 @@ class RetrainedStats:
 class Retrained(Family):
     """Gradient-boosted trees, retrained on a window of the latest instances.
 
-    Each training grows `trees` trees in sequence (for each class if there are three or more classes) on the
-    first and second derivatives of the loss, leaf by leaf, over histograms of binned features, as LightGBM
-    does. The loss is the log loss for classes and half the squared error for numbers. The first training
-    starts after 50 instances. The next training starts when the number of instances has doubled, or after
-    `every` instances. The work is spread over the following instances, because a whole training would delay a
-    single instance (see `spread`). The previous trees predict until the training is complete. The trees of
-    the other boosted family, `Boosted`, grow with each instance and are never retrained.
+    Each training grows `trees` trees in sequence, or `trees` trees per class if there are three or more
+    classes. As in LightGBM, a tree is grown leaf by leaf from the first and second derivatives of the loss,
+    over histograms of binned features. The loss is the log loss for classes and half the squared error for
+    numbers. The first training starts after 50 instances. The next training starts when the number of
+    instances has doubled, or after `every` instances. The work is spread over the following instances,
+    because a whole training would delay a single instance (see `spread`). The previous trees predict until
+    the training is complete. The trees of the other boosted family, `Boosted`, grow with each instance and
+    are never retrained.
 
     Nominal features are split by sets of values. A missing value goes to the side that lowers the loss more.
     Training uses no random numbers.
@@ -86,21 +90,21 @@ class Retrained(Family):
             "window",
             5000,
             whole_number(_core.RetrainedPool.FIRST, MOST),
-            "The number of latest instances that a training uses.",
+            "The number of latest instances used for each training.",
         ),
         Setting("every", 1000, whole_number(1, MOST), "The number of instances between two retrainings."),
         Setting(
             "spread",
             None,
             or_none(whole_number(1, MOST)),
-            "The number of instances over which the work of a training is spread, at most `every`. With 1, "
+            "The number of instances over which the work of one training is spread, at most `every`. With 1, "
             "all work is done at once. With None, a step takes about a millisecond, and the work is spread "
             "over at most half of `every` instances.",
             none=0,
         ),
         Setting("trees", 30, whole_number(1, 1000), "The number of trees per output."),
         Setting("leaves", 15, whole_number(2, 1000), "The maximum number of leaves of a tree."),
-        Setting("learning_rate", 0.2, above_zero(1), "The weight of a tree's step."),
+        Setting("learning_rate", 0.2, above_zero(1), "The factor that multiplies each tree's step."),
         Setting("bins", 63, whole_number(2, 255), "The number of bins of a numeric feature."),
         Setting(
             "min_leaf",

@@ -50,7 +50,10 @@ class PriceList:
     train: Floats  # (M,)
 
     def total(self, evaluated: NDArray[np.int64], trained: NDArray[np.int64]) -> tuple[float, float]:
-        """Return the total price of evaluation and of training, given the number of steps of each model."""
+        """Return the price of all evaluations and the price of all training steps.
+
+        `evaluated` and `trained` are the numbers of evaluations and of training steps of each model.
+        """
         return float(self.evaluation @ evaluated), float(self.train @ trained)
 
 
@@ -58,8 +61,8 @@ def price_list(bound: BoundPool, learnt: int | None = None) -> PriceList | None:
     """Return the prices of a pool's models, measured during learning or else on random instances.
 
     Pools with the same settings are timed only once for the same types of features and target. `learnt` is
-    the number of instances that the models have learnt. With few learnt instances, the windows are short and
-    the models cost less. If timing fails, return None.
+    the number of instances on which the models were trained. If this number is small, the windows are short
+    and the models cost less. If timing fails, return None.
     """
     try:
         evaluation, train = _seconds(bound, learnt)

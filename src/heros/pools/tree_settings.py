@@ -64,12 +64,12 @@ class TreeStats:
     nodes, leaves
         The number of nodes (including leaves) and the number of leaves.
     active_leaves
-        The number of leaves that learn. The other leaves were deactivated to stay within the byte limit: they
-        count classes and predict the majority class.
+        The number of leaves that can split. The other leaves were deactivated to stay within the byte limit:
+        they count classes and predict the majority class.
     depth
         The number of tests on the longest path.
     bytes, max_bytes
-        The memory of the nodes and observers, and its limit, which is never exceeded.
+        The memory of the nodes and observers, and the limit of this memory, which is never exceeded.
     """
 
     nodes: int
@@ -94,7 +94,7 @@ class BoundTrees(BoundNative):
 
 
 def gains_of(bound: Any, i: int) -> dict[str, float]:
-    """Return how much the splits on each feature in model i have reduced the loss in total."""
+    """Return the total reduction of the loss by the splits on each feature in model i."""
     names = [feature.name for feature in bound.schema.features]
     return dict(zip(names, bound.native.gains(i).tolist(), strict=True))
 
@@ -102,8 +102,8 @@ def gains_of(bound: Any, i: int) -> dict[str, float]:
 def tree_text(state: Mapping[str, NDArray[Any]], schema: Schema) -> str:
     """Return a tree's state as text: a line per test and per leaf, indented by depth.
 
-    A leaf shows its majority class, the count of that class and the count of all instances. Initially a leaf
-    has a share of the counts of its parent. Inactive leaves are marked.
+    A leaf shows its majority class, the count of that class and the count of all instances. After a
+    split, a new leaf starts with a share of the counts of its parent. Inactive leaves are marked.
     """
     test = state["node_test"]
     counts = state["node_counts"].reshape(len(test), -1)

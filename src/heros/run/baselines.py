@@ -110,11 +110,11 @@ class Baselines:
         if not (
             square and sums.shape == (SUMS,) and sums.dtype == last.dtype == np.float64 and last.size < 2
         ):
-            raise DataError("The counts of labels must have a square matrix, eight sums and the last label.")
+            raise DataError("The label counts must have a square matrix, eight sums and the last label.")
         if (counts < 0).any() or (np.delete(sums, 1) < 0).any() or not np.isfinite([*sums, *last]).all():
-            raise DataError("The counts of labels must be finite and not negative.")
+            raise DataError("The label counts must be finite and not negative.")
         if not self._numeric and not all(at in range(len(counts)) for at in last):
-            raise DataError("The counts of labels must include the class of the last label.")
+            raise DataError("The label counts must include the class of the last label.")
         self._counts, self._sums = Confusion(counts.copy()), sums.copy()
         self._last = float(last[0]) if last.size else None
 

@@ -45,7 +45,10 @@ DAMAGE = (KeyError, TypeError, ValueError, IndexError, AttributeError, OverflowE
 
 
 class Checkpointer:
-    """A writer of the checkpoints of a run, which can also resume a run; parameters as for `evaluate`."""
+    """An object that writes the checkpoints of a run and can resume a run.
+
+    The parameters are those of `evaluate`.
+    """
 
     def __init__(
         self,
@@ -107,7 +110,7 @@ class Checkpointer:
             self.write(evaluation)
 
     def write(self, evaluation: Evaluation, at_the_end: bool = False) -> None:
-        """Write a checkpoint if the model was trained since the last attempt."""
+        """Write a checkpoint if the model was trained since the last attempt to write one."""
         if evaluation.instances == self._last:
             return
         failed = "No checkpoint was written"
@@ -177,7 +180,8 @@ class Checkpointer:
         except DAMAGE as error:
             raise _damaged_error(path, error) from None
         if instances != evaluation.instances:
-            raise _damaged_error(path, f"it has {instances} instances, but its evaluation has another number")
+            why = f"its model has {instances} instances, but its evaluation has {evaluation.instances}"
+            raise _damaged_error(path, why)
         self._written, self._last, self._latest = len(self.content.parts), instances, instances
         where = document["stream"].get("where")
         if where is not None and evaluation.stream.where() is not None:
@@ -191,7 +195,7 @@ class Checkpointer:
         else:
             self._read_again(evaluation.stream, instances, block, show)
         if self._crc != crc:
-            rule = f"the stream of {path.name} (its first {instances:,} instances differ)"
+            rule = f"the stream of {path.name} (the first {instances:,} instances differ)"
             raise ParameterError.of("stream", "evaluate", rule, evaluation.stream)
         if where is None and model.schema is not None:
             _expect_same_columns(model.schema, evaluation.stream, path)
@@ -255,7 +259,7 @@ class Checkpointer:
             except DataError as error:
                 notice(f"{error} The previous checkpoint is used.", CheckpointWarning)
         if paths:
-            raise DataError(f"No checkpoint in {self.directory} can be read: all {len(paths)} are damaged.")
+            raise DataError(f"No checkpoint in {self.directory} can be read. All {len(paths)} are damaged.")
         return None
 
 
@@ -270,7 +274,7 @@ def _expect_same_columns(saved: Schema, stream: Source, path: Path) -> None:
 
 
 def _crc(so_far: tuple[int, ...], block: Block, weights: NDArray[Any] | None) -> tuple[int, ...]:
-    """Return the updated checksums of rows, targets and weights; the block size does not change them."""
+    """Return the updated checksums of rows, targets and weights, which do not depend on the block size."""
     arrays = block if weights is None else (*block, weights)
     earlier = (*so_far, 0)[: len(arrays)]
     return tuple(zlib.crc32(array.tobytes(), crc) for array, crc in zip(arrays, earlier, strict=True))

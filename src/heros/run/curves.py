@@ -24,9 +24,9 @@ class Points:
     """The points of all curves so far, as one list per curve.
 
     If there are too many points, neighbouring points are merged. A merged point covers the windows of both
-    points. Sums are added, and measures are averaged, weighted by the lengths of the windows. The other
-    curves take the later value. All points except the last cover the same number of instances. `figures`,
-    `sums` and `latest` are the names of these curves; `most` is the maximum number of points, an even number
+    points. Measures (the curves in `figures`) are averaged, weighted by the lengths of the windows. The
+    curves in `sums` are added. For the curves in `latest`, the value of the later point is used. All points
+    except the last cover the same number of instances. `most` is the maximum number of points, an even number
     or None.
 
     Examples
@@ -112,7 +112,7 @@ class Curves:
 
     @classmethod
     def of(cls, columns: dict[str, NDArray[Any]]) -> Curves:
-        """Create curves from named columns; columns that are not fields are measures."""
+        """Create curves from named columns. Columns that are not fields of this class are measures."""
         fields = {name: columns[name] for name in cls.__dataclass_fields__ if name != "figures"}
         return cls(figures={name: columns[name] for name in columns if name not in fields}, **fields)
 
@@ -124,8 +124,9 @@ class Curves:
     def to_arrow(self) -> Any:
         """Return the curves as an Arrow table with one row per window.
 
-        The column `cpu` has the CPU seconds of all phases, and `best` the model with the highest score L.
-        Curves with a value per model (`trained`, `scores`, `invested`) are not included.
+        The column `cpu` has the CPU seconds of all phases, and the column `best` has the index of the model
+        with the highest score L. Curves with one value per model (`trained`, `scores`, `invested`) are not
+        included.
         """
         columns = {"end": self.end, **self.figures, "spent": self.spent, "reward": self.reward}
         columns["cpu"] = self.cpu.sum(axis=1)

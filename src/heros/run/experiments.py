@@ -1,4 +1,4 @@
-"""Experiments: runs that are described as plain data, can run in any process, and are recorded once.
+"""Experiments: runs described as plain data. Any process can execute a run; each run is recorded once.
 
 Runs that already have a record are skipped, runs with a damaged record are repeated, and failures are
 reported. Records are overwritten only on request. If a set of runs was stopped, start the set again to
@@ -161,14 +161,15 @@ def run_all(
     each: bool = False,
     keep: bool = False,
 ) -> Outcome:
-    """Run the jobs that have no complete record below `out`, and record each job as soon as it is done.
+    """Run the jobs that have no complete record under `out`, and record each job as soon as it is done.
 
     Parameters
     ----------
     jobs
         The jobs, in the order in which they are run.
     out
-        The directory of records. A record with another number of instances is an error.
+        The directory of records. An error is raised if an existing record has a different number of
+        instances than its job.
     executor
         The executor that runs the jobs; `heros.run.executors.Serial()` by default.
     force
@@ -250,15 +251,15 @@ def _found(id: str, job: Job, out: Path) -> Run | None:
         return None  # the record is damaged, so the job is run again
     longest = run.n_instances + run.bad_rows.count  # the length of a stream includes skipped rows
     if job.instances is not None and not run.n_instances <= job.instances <= longest:
-        rule = f"have {job.instances:,} instances (or use another directory, or replace the record)"
-        raise HerosError(f"The record {place} must {rule}. Got {run.n_instances:,} instead.")
+        rule = f"The record {place} must have {job.instances:,} instances. Got {run.n_instances:,} instead."
+        raise HerosError(f"{rule} Use another directory, or replace the record.")
     return run
 
 
 def _attempted(progress: bool | None, names: Mapping[str, str], strict: bool, job: Job) -> Run | Failure:
     """Run the job; unless `strict`, return a `Failure` so that an error does not stop the other jobs.
 
-    If `progress` is None, the progress bar shows the number of the run.
+    If `progress` is None, the progress bar shows the number and the id of the run.
     """
     try:
         return job.run(names.get(job.id) if progress is None else progress)

@@ -69,9 +69,9 @@ def evaluate(
     raises KeyboardInterrupt. If more than one row in twenty is bad, the evaluation ends in the same way with
     a `heros.DataNotice`; `Run.bad_rows` shows the first bad rows.
 
-    If the model has a power budget, e.g. ``budget="500 J/h"``, no clock hour exceeds the budget by more than
-    1 %. When the hour's energy is spent, the stream is not read until the next hour begins. In this case, a
-    `heros.WaitNotice` is issued and a checkpoint is written.
+    If the model has a power budget, e.g. ``budget="500 J/h"``, the energy used in a clock hour exceeds the
+    budget by at most 1 %. When the energy of an hour is spent, the stream is not read until the next hour
+    begins. In this case, a `heros.WaitNotice` is issued; a checkpoint is written if `checkpoint` is given.
 
     Parameters
     ----------
@@ -91,7 +91,7 @@ def evaluate(
     measures
         The measures to compute: objects of `heros.measures`, or any objects with a `name`, an
         ``update(y, output)`` and a `value` (see `heros.measures.Measure` for optional methods). The run uses
-        empty copies of them. The default for classification is AUROC, accuracy, κ and log-loss.
+        empty copies of these objects. The default for classification is AUROC, accuracy, κ and log-loss.
     window
         The number of instances per point of the curves.
     block
@@ -130,7 +130,7 @@ def evaluate(
     allow_code
         Whether checkpoints may hold your own models and models of other libraries (`heros.pools.Models`) as
         pickles. Loading a pickle can run any code. Therefore resume such a run only from a directory that
-        only you can write to. Without `allow_code`, such a pool cannot have checkpoints.
+        only you can write to. Without `allow_code`, a run with such models cannot have checkpoints.
     on_interrupt
         On Ctrl-C, "return" the results so far, or "raise" a KeyboardInterrupt immediately, e.g. in a program
         with several runs.
@@ -337,13 +337,13 @@ def _expect_storable(model: Heros, allow_code: bool) -> None:
         return
     if not allow_code:
         rule = (
-            "left out, because this pool holds Python objects and files hold only data (allow_code=True "
-            "keeps them as pickles, which run code when the run is resumed)"
+            "left out, because a checkpoint cannot hold the Python objects of this pool as plain data "
+            "(allow_code=True keeps them as pickles, which run code when the run is resumed)"
         )
         raise ParameterError.of("checkpoint", "evaluate", rule, model.pool)
     text = (
         "The checkpoints of this run hold pickles, which can run any code when the run is resumed. Give "
-        "write access to their directory only to people you trust."
+        "write access to the checkpoint directory only to people you trust."
     )
     notice(text, CheckpointWarning)
 

@@ -17,7 +17,7 @@ from heros.storage.outputs import expect_table_place, write_table
 
 @dataclass(frozen=True, repr=False)
 class Predictions:
-    """The targets of all instances and their predictions, each made before its target was known.
+    """The target of each instance, and the prediction that was made before the target was known.
 
     Examples
     --------
@@ -43,7 +43,7 @@ class Predictions:
     def to_arrow(self) -> Any:
         """Return an Arrow table of targets and predictions, with one probability column per class.
 
-        In regression, the columns `lower` and `upper` hold the interval, if the predictions have one.
+        In regression, the columns `lower` and `upper` hold the interval of each prediction, if there is one.
         """
         table = predicted_table(self.outputs, self.classes)
         targets = _names(self.targets, self.classes) if self.classes else pa.array(self.targets)

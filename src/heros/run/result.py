@@ -139,7 +139,7 @@ class Run:
 
     @property
     def imbalance(self) -> Imbalance | None:
-        """The measures of the rarest class; None if the classes are not imbalanced and have no weights."""
+        """The measures of the rarest class; None unless the classes are imbalanced or have weights."""
         even = 1.0 if self.settings.get("class_weight") else EVEN
         return imbalance_of(self.confusion, self.classes, self.predictions, even=even)
 
@@ -206,8 +206,9 @@ Callback = Callable[[Window], Any]
 
 
 def checked_callbacks(callback: Any) -> list[Callback]:
-    """Return one callback or several as a list; raise an error if one of them is not callable."""
+    """Return one or several callbacks as a list; raise an error if a callback is not callable."""
     callbacks = [] if callback is None else [callback] if callable(callback) else callback
     if not isinstance(callbacks, list | tuple) or not all(callable(one) for one in callbacks):
-        raise ParameterError.of("callback", "evaluate", "a function of a window, or a list of them", callback)
+        rule = "a function of a window, or a list of such functions"
+        raise ParameterError.of("callback", "evaluate", rule, callback)
     return list(callbacks)

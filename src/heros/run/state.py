@@ -40,8 +40,8 @@ class Evaluation:
     """The state of an evaluation, which trains on blocks of instances and returns a `Run`.
 
     Parameters are as for `evaluate`. The measures must be empty and the meter must be running. `keep`
-    selects whether all predictions are kept; None keeps them only if a measure needs them. `weights`
-    holds the weight of each instance, in the order of the stream.
+    sets whether all predictions are kept; with None, predictions are kept only if a measure needs them.
+    `weights` holds the weight of each instance, in the order of the stream.
     """
 
     def __init__(
@@ -120,7 +120,8 @@ class Evaluation:
             rule = "weights must be a column of the stream if rows are skipped (or use on_bad_row='raise')"
             raise DataError(f"{rule}. Got an array, and {self.stream.bad_rows.text()}")
         if self.instances + n > len(self._weights):
-            raise DataError(f"weights must have one number per instance. Got only {len(self._weights)}.")
+            rule = "weights must have one number per instance."
+            raise DataError(f"{rule} Got only {len(self._weights)} numbers.")
         return self._weights[self.instances : self.instances + n]
 
     def progress_text(self) -> str:
@@ -133,7 +134,10 @@ class Evaluation:
         return f"{rate:,.0f}/s  {latest} now  γ {self.spent / self.n:.0%}  best {best}"
 
     def result(self, interrupted: bool = False, carbon: Carbon | None = None) -> Run:
-        """Return the run; the last window may be shorter. `carbon` is used if the meter has no intensity."""
+        """Return the run, whose last window may be shorter than the others.
+
+        `carbon` is used if the meter provides no carbon intensity.
+        """
         if self.pending:
             self._close_window()
         if self.n == 0:
@@ -241,7 +245,7 @@ class Evaluation:
             if measure.predictions is None:
                 measure.restore(archive.subset(arrays, f"measures/{measure.name}"))
             elif _count(predictions) != self.n:
-                raise DataError("There must be one prediction per instance in finished windows.")
+                raise DataError("The checkpoint must have one prediction per instance of finished windows.")
             else:
                 measure.predictions = list(predictions)
         if self._stored is not None:
@@ -294,7 +298,7 @@ def _count(predictions: Sequence[Predicted]) -> int:
 def _earlier_outputs(
     answers: Sequence[NDArray[np.float64] | None], now: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """Return earlier predictions as an array; classes that were added since then get probability 0."""
+    """Return earlier predictions as an array; classes added after a prediction get probability 0."""
     earlier = np.zeros_like(now)
     for row, answer in zip(earlier, answers, strict=True):
         if answer is None:  # the model was not trained yet

@@ -41,7 +41,7 @@ def lines(run: Run) -> list[str]:
 
 
 def _name_of_champion(run: Run) -> str:
-    """Return the settings that distinguish the best model from the others, or else all its settings."""
+    """Return the settings that distinguish the best model, or all of its settings if none differs."""
     models, best = run.settings["models"], run.curves.scores[-1].argmax()
     return settings_text(distinguishing_settings(models)[0][best] or models[best])
 
@@ -81,7 +81,7 @@ def budget_row(run: Run) -> dict[str, str]:
         some_sleep = " (a sleeping model is neither evaluated nor trained)" * (dial["awake"] < models)
         share_awake = f"{dial['awake']:.1f} of {models} models awake on average{some_sleep}"
     floor = f"; the cheapest model alone needs {dial['floor']}" if dial["floor"] else ""
-    per = "while it learnt" if SpendingLimit.of(dial["asked"]).kind == "power" else "per instance"
+    per = "during training" if SpendingLimit.of(dial["asked"]).kind == "power" else "per instance"
     used = f"{dial['used']} used {per} (without reading rows and computing metrics)"
     return {"budget": f"limit {dial['asked']}, {used}, {share_awake}{floor}"}
 
@@ -157,7 +157,8 @@ def imbalance_of(
 ) -> Imbalance | None:
     """Return the measures of an imbalanced run, or None if the classes are not imbalanced.
 
-    Classes are imbalanced if the rarest class has less than the fraction `even` of an equal share.
+    Classes are imbalanced if the share of the rarest class is less than `even` divided by the number of
+    classes.
     """
     counts = np.zeros(0) if confusion is None else confusion.counts.sum(axis=1)
     present = np.flatnonzero(counts)

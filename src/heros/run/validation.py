@@ -36,7 +36,7 @@ def expect_fit(arrays: Arrays, evaluation: Evaluation) -> None:
         if name not in arrays or arrays[name].shape != shape or arrays[name].dtype != dtype
     )
     if wrong:
-        raise DataError(f"The arrays {', '.join(wrong)} are missing or have a wrong type or shape.")
+        raise DataError(f"These arrays are missing or have a wrong type or shape: {', '.join(wrong)}.")
     windows = -(-n // evaluation.window)
     if points != windows and (evaluation.exact or not 0 < points <= min(windows, MOST_POINTS)):
         raise DataError(f"The curves must have one point per window ({windows}). Got {points}.")
@@ -44,7 +44,7 @@ def expect_fit(arrays: Arrays, evaluation: Evaluation) -> None:
         end = arrays["curves/end"]
         if end[-1] != n or (np.diff(end, prepend=0) <= 0).any():
             rule = f"must be positive, increase and end at {n}"
-            raise DataError(f"The positions of the curves' points {rule}. The last one is {end[-1]}.")
+            raise DataError(f"The positions of the curves' points {rule}. The last position is {end[-1]}.")
     if evaluation.pending and numeric:
         if not (np.abs(arrays["pending/labels"]) <= LARGEST_TARGET).all():
             raise DataError(f"Targets must be finite numbers below {LARGEST_TARGET:g}.")

@@ -79,10 +79,10 @@ class BuiltInScore(Part):
         """Return the initial scores of a pool with this many models."""
 
     def __call__(self, *given: object, **named: object) -> NoReturn:
-        """Raise an error for ``model.score(X, y)``, which other libraries have."""
+        """Raise an error, because `score` is not a method ``model.score(X, y)`` as in other libraries."""
         raise HerosError(
-            "The 'score' of Heros is the running score of its models, not a method. heros.evaluate(model, "
-            "stream) measures a model; heros.integrations.sklearn.HerosClassifier has score(X, y)."
+            "The 'score' of Heros is the running score of its models, not a method. To measure a model, use "
+            "heros.evaluate(model, stream) or heros.integrations.sklearn.HerosClassifier.score(X, y)."
         )
 
     def expect_room(self, models: int, state: Mapping[str, NDArray[Any]]) -> None:
@@ -91,7 +91,7 @@ class BuiltInScore(Part):
 
 
 class ScoreCalls:
-    """The callbacks for a score written in Python; its values are checked."""
+    """The callbacks for a score written in Python; the values of the score are checked."""
 
     def __init__(self, score: object, bound: BoundScore, models: int) -> None:
         self.score, self.bound, self.models = score, bound, models
@@ -117,8 +117,8 @@ class ScoreCalls:
         """Return the state of the score, for a file."""
         if not (hasattr(self.bound, "state") and hasattr(self.bound, "restore")):
             raise HerosError(
-                f"The score {self.score!r} cannot be saved: the object from its bind() must have state() and "
-                "restore(). Save the model with pickle instead."
+                f"The score {self.score!r} cannot be saved, because the object returned by its bind() "
+                "lacks state() or restore(). Save the model with pickle instead."
             )
         return {name: np.asarray(array) for name, array in self.bound.state().items()}
 
@@ -128,7 +128,7 @@ class ScoreCalls:
 
 
 def expect_score(score: object, owner: str) -> None:
-    """Raise an error unless the object is a score; a class is not a score."""
+    """Raise an error unless the object is a score; a class of scores is rejected, too."""
     if not isinstance(score, Score) or isinstance(score, type):
         raise ParameterError.of("score", owner, RULE, score)
 

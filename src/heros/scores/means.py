@@ -101,7 +101,7 @@ class Window(BuiltInScore):
 
 @dataclass(frozen=True)
 class Fading(BuiltInScore):
-    """A weighted mean whose weights are multiplied by `factor` at each evaluated instance (Gama et al. 2013).
+    """A weighted mean: a new outcome multiplies the weights of older ones by `factor` (Gama et al. 2013).
 
     Examples
     --------

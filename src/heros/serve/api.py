@@ -9,7 +9,6 @@ import re
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import nullcontext
 from functools import partial
 from importlib import resources
 from typing import Any, TypeVar
@@ -121,7 +120,10 @@ class Api:
                 body = await self._body(headers, receive)
                 if body is None:
                     return
-                async with self._large if len(body) > LARGE else nullcontext():  # one large body at a time
+                if len(body) > LARGE:  # one large body at a time
+                    async with self._large:
+                        reply = await self.posts[path](self._parsed(path, body))
+                else:
                     reply = await self.posts[path](self._parsed(path, body))
                 if isinstance(reply[1], asyncio.Future):  # an explanation is computed without the lock
                     reply = reply[0], await reply[1]
@@ -156,8 +158,8 @@ class Api:
         form = HOST.fullmatch(text)
         name = None if form is None else form["address"] or form["name"]
         if name is None or not (name in self._hosts or is_ip_address(name)):
-            way = "start the service with --allow-host"
-            raise Refusal(f"The host {text[:100]!r} is not allowed; {way}.", 403)
+            way = "Start the service with --allow-host to allow it"
+            raise Refusal(f"The host {text[:100]!r} is not allowed. {way}.", 403)
         if len(self._known_hosts) < 100:
             self._known_hosts.add(host)
 
@@ -176,7 +178,7 @@ class Api:
         if message["type"] == "http.disconnect":
             return None
         if len(body) > self.limits.body:
-            raise Refusal(f"A body must have at most {self.limits.body:,} bytes.", 413)
+            raise Refusal(f"The body of a request must have at most {self.limits.body:,} bytes.", 413)
         return body
 
     def _parsed(self, path: str, body: bytes) -> Any:
@@ -189,7 +191,7 @@ class Api:
         try:
             return orjson.loads(body)
         except orjson.JSONDecodeError as error:
-            raise Refusal(f"The body must be JSON. Got: {error}.", 400) from None
+            raise Refusal(f"The body must be valid JSON. The error was: {error}.", 400) from None
 
     async def _wait(self, query: bytes, receive: Receive) -> None:
         """If the query has wait=true, wait until predictions use all labels sent so far.
@@ -197,7 +199,7 @@ class Api:
         If the client disconnects, stop waiting, because a waiting request counts as a request in progress.
         """
         if any(pair in (b"wait=true", b"wait=1") for pair in query.split(b"&")):
-            published = asyncio.wrap_future(self.service.after(self.service.publish))
+            published = asyncio.wrap_future(self.service.when_published())
             gone = asyncio.ensure_future(receive())
             try:
                 await asyncio.wait({published, gone}, return_when=asyncio.FIRST_COMPLETED)
@@ -263,7 +265,7 @@ class Api:
         right = type(request) is dict and request.keys() == {"instances"}
         instances = request["instances"] if right else None
         if type(instances) is not list:
-            raise Wrong('A batch must be an object whose only field is a list of "instances".')
+            raise Wrong('A batch must be an object with the single field "instances", which must be a list.')
         if not 0 < len(instances) <= self.limits.batch:
             raise Wrong(f"A batch must have 1 to {self.limits.batch:,} instances. Got {len(instances):,}.")
         return instances
@@ -291,7 +293,7 @@ class Api:
 
     def _expect_explainable(self) -> None:
         if not self.service.learner.model.explainable:
-            raise Refusal("Predictions cannot be explained: start the service with --explainable.", 409)
+            raise Refusal("Predictions cannot be explained. Start the service with --explainable.", 409)
 
     async def _view(self, look: Callable[[Heros], Any], query: bytes) -> Reply:
         """Apply `look` to the model, or to the model of the key in the query, and return the result."""

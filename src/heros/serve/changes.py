@@ -44,7 +44,8 @@ class ChangeLog:
     service
         The service.
     hook
-        The receiver of changes: a change is sent when it is detected, and again when it ends.
+        The webhook that receives changes: a change is sent when it is detected, and again when it ends. None
+        sends no changes.
     """
 
     def __init__(self, service: Service, hook: Webhook | None = None) -> None:
@@ -124,7 +125,7 @@ class Webhook:
     """A thread that sends events to a URL as JSON, in order and one at a time. `put` never blocks.
 
     An event is delivered if the reply has a status of 200 to 299. Otherwise the event is sent again after 1,
-    2, 4, … seconds, with eight attempts in total.
+    2, 4, … (at most 60) seconds, with eight attempts in total.
 
     Parameters
     ----------

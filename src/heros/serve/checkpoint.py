@@ -79,9 +79,9 @@ class CheckpointDirectory:
         """Raise an error if the directory holds one model but `keyed` is True, or vice versa."""
         expect_options(self.directory / WAITING, {"keys": keyed})
         if keyed and self.path.exists():
-            raise self._lock.refused("must hold a model per key. Got one model.")
+            raise self._lock.refused("must hold one model per key. Got a single model.")
         if not keyed and not self.path.exists() and (self.directory / "keys" / KEYS).exists():
-            raise self._lock.refused("must hold one model. Got a model per key.")
+            raise self._lock.refused("must hold a single model. Got one model per key.")
 
     def expect_same(self, model: Heros, names: list[str]) -> None:
         """Raise an error if the model differs from the checkpoint in one of these parts or settings."""
@@ -90,9 +90,9 @@ class CheckpointDirectory:
             _expect_same(self.directory, kept, serialization.description(model), names)
 
     def initial(self, model: Heros, names: list[str]) -> Heros:
-        """Return the initial model of each key in the checkpoint, or `model` if there is no checkpoint.
+        """Return the model with which new keys start: from the checkpoint if there is one, else `model`.
 
-        Raise an error if the two models differ in a part or setting listed in `names`.
+        Raise an error if the checkpoint's model and `model` differ in a part or setting listed in `names`.
         """
         if not (self.directory / "keys" / KEYS).exists():
             return model
@@ -103,11 +103,16 @@ class CheckpointDirectory:
         document, arrays = archive.decoded(attached, KIND, self.directory)
         _expect_same(self.directory, document.get("template"), serialization.description(model), names)
         if not isinstance(document.get("start"), dict):
-            raise DataError(f"The checkpoint in {self.directory} is incomplete: it has no initial model.")
+            raise DataError(
+                f"The checkpoint in {self.directory} is incomplete, because it has no initial model."
+            )
         return serialization.unpack(Heros, document["start"], archive.subset(arrays, "start"))
 
     def begin_with(self, file: Path) -> None:
-        """Raise an error unless the service in the checkpoint began with this model file."""
+        """Set the model file with which the service begins.
+
+        Afterwards, `read` raises an error if the service in the checkpoint began with another file.
+        """
         try:
             self.origin = hashlib.sha256(file.read_bytes()).hexdigest()
         except OSError as error:
@@ -117,9 +122,9 @@ class CheckpointDirectory:
         origin = document.get("origin")
         if self.origin is not None and origin != self.origin:
             raise HerosError(
-                f"The checkpoint in {self.directory} must be of a service that began with the same file. "
-                "Got another file: leave out --model to continue from the checkpoint, or serve the new model "
-                "with another --checkpoint directory."
+                f"The checkpoint in {self.directory} must come from a service that started with the same "
+                "model file. Got another model file. Leave out --model to continue from the checkpoint, "
+                "or use another --checkpoint directory for the new model."
             )
         self.origin = origin
 
@@ -139,7 +144,10 @@ class CheckpointDirectory:
             archive.write(self.path, KIND, content, archive.grouped(groups), private=True)
 
     def read(self, learner: ServedLearner) -> tuple[dict[str, Any], Held, State] | None:
-        """Return the last checkpoint, or None; the model of the checkpoint replaces the learner's model."""
+        """Return the last checkpoint, or None if there is no checkpoint.
+
+        If the learner has a single model, the model of the checkpoint replaces this model.
+        """
         self.expect(keyed=learner.keyed)
         if isinstance(learner, ModelPerKey):
             attached = learner.models.attached
@@ -162,7 +170,7 @@ class CheckpointDirectory:
 
 def _expect_same(place: Path, kept: Any, given: Mapping[str, Any], names: list[str]) -> None:
     if not isinstance(kept, dict):
-        raise DataError(f"The checkpoint in {place} is incomplete: it has no model.")
+        raise DataError(f"The checkpoint in {place} is incomplete, because it has no model.")
     way = "continue without this option, or use another directory"
     serialization.expect_same(kept, given, names, f"the checkpoint in {place}", way)
 

@@ -62,7 +62,7 @@ class Nearness:
         """Restore the arrays that `state` returned."""
         n, mean, variance = (float(one) for one in state["moments"])
         if not (0 <= n <= RECENT and 0 <= variance < math.inf and math.isfinite(mean)):
-            raise DataError("The moments of targets must be finite; their variance must not be negative.")
+            raise DataError("The moments of targets must be finite, and their variance must not be negative.")
         self._n, self._mean, self._variance = n, mean, variance
 
 
@@ -119,7 +119,7 @@ class History:
     numeric
         Whether the labels are numbers.
     watched
-        Whether to detect drifts of the error here; a single model detects its own drifts.
+        Whether to detect drifts of the error; not needed for a single model, which detects drifts itself.
     """
 
     def __init__(
@@ -287,7 +287,7 @@ class History:
         held = int(state["counts"]["learnt"][0]) - (self.points.last("end") if len(self.points) else 0)
         spent, trained = state["open"]["spent"], state["open"]["trained"]
         if not 0 <= held < window < 2**62:
-            raise DataError("The instances since the last point must be fewer than a window.")
+            raise DataError("The number of instances since the last point must be smaller than the window.")
         if trained.shape != (self._models,) or not np.isfinite([*spent, *trained]).all():
             raise DataError("The costs and training steps since the last point must be finite numbers.")
         self._open()

@@ -1,8 +1,8 @@
 """An HTTP/1.1 server for one ASGI application, with limits on connections, sizes and slow clients.
 
-General-purpose servers limit neither the size of headers nor the time of slow clients. They also take more
-time per request than the prediction of a small model. Requests are parsed by httptools. The application gets
-a request body in one piece, and a reply is sent with one write.
+General-purpose servers limit neither the size of headers nor the time that a slow client may take. Their
+overhead per request is also larger than the time in which a small model predicts. Requests are parsed by
+httptools. The application receives a request body in one piece, and a reply is sent with one write.
 """
 
 from __future__ import annotations
@@ -73,12 +73,12 @@ class _Request:
         self._received = bytearray()
 
     def wake(self) -> None:
-        """Wake `receive` when the body is complete or the client sends nothing more."""
+        """Wake `receive` when the body is complete or the client has stopped sending."""
         if self._waiting is not None and not self._waiting.done():
             self._waiting.set_result(None)
 
     async def receive(self) -> Message:
-        """Return the whole body when it has arrived; later calls wait until the client sends nothing more."""
+        """Return the whole body when it has arrived; later calls wait until the client stops sending."""
         connection = self._connection
         if self.wants_100 and not self.complete:
             self.wants_100 = False
@@ -158,7 +158,7 @@ class _Connection(asyncio.Protocol):
             self._parse()
 
     def eof_received(self) -> bool:
-        """Keep the connection if a reply is missing, because the client may only have stopped sending."""
+        """Keep the connection if a reply was not sent yet, because the client may still read the reply."""
         self.ended = True
         working = self._working
         if working is not None:
@@ -276,14 +276,16 @@ class _Connection(asyncio.Protocol):
         }
         keep_alive = version == "1.1" and parser.should_keep_alive() and not parser.should_upgrade()
         self._incoming = request = _Request(self, scope, keep_alive)
-        size = len(self._url)
+        size, hosts = len(self._url), 0
         for name, value in headers:
             size += len(name) + len(value)
             if name == b"content-length" and (len(value) > 12 or int(value) > self.limits.body):
                 self._refuse_body()
             elif name == b"expect":
                 request.wants_100 = value.lower() == b"100-continue"
-        if sum(name == b"host" for name, _ in headers) > 1:  # a proxy may use another header
+            elif name == b"host":
+                hosts += 1
+        if hosts > 1:  # a proxy may use another header
             self.refuse(400, "The request must have one Host header. Got several.")
         if size > self.limits.head:
             self._refuse_head()
@@ -383,7 +385,7 @@ class _Connection(asyncio.Protocol):
         self.refuse(429, "Too many request bodies at the same time.")
 
     def _refuse_body(self) -> None:
-        self.refuse(413, f"A body must have at most {self.limits.body:,} bytes.")
+        self.refuse(413, f"The body of a request must have at most {self.limits.body:,} bytes.")
 
     def refuse(self, status: int, why: str) -> None:
         """Send an error, unless the application has begun to reply, and close the connection."""
@@ -478,7 +480,7 @@ class Server:
                 connection.transport.close()
 
     def welcome(self, connection: _Connection) -> None:
-        """Add a connection; if there are too many connections, close another one."""
+        """Add a connection; if there are too many connections, close another connection."""
         self.connections.add(connection)
         self.quiet[connection] = None
         if len(self.connections) > self.most and (other := self._least_needed(connection)) is not None:
@@ -488,7 +490,7 @@ class Server:
             self.forget(other)
 
     def _least_needed(self, newest: _Connection) -> _Connection | None:
-        """Return the connection with the slowest reader, or else the connection idle for longest.
+        """Return the connection with the slowest reader, or else the connection idle the longest.
 
         Return None if all connections except the newest have requests in progress.
         """
@@ -558,7 +560,7 @@ def _rest(work: Coroutine[Any, Any, None], awaited: Any) -> Generator[Any, Any, 
 
 
 def _affordable(connections: int) -> int:
-    """Raise the process's limit on open files if needed; return the possible number of connections."""
+    """Raise the process's limit on open files if needed; return how many connections the limit allows."""
     if sys.platform == "win32":
         return connections
     import resource  # noqa: PLC0415  not on Windows

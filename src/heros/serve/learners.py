@@ -58,7 +58,7 @@ Learnt = tuple[NDArray[Any], NDArray[np.float64], NDArray[np.bool_], NDArray[np.
 
 
 class NotLearnt(HerosError):
-    """Some models cannot be stored, so training on `rows` failed. Training on the other rows succeeded."""
+    """Raised if some models cannot be stored: training failed on `rows` and succeeded on all other rows."""
 
     def __init__(self, why: str, rows: list[Labelled]) -> None:
         super().__init__(why)
@@ -77,7 +77,7 @@ class ServedLearner(ABC):
     @property
     @abstractmethod
     def model(self) -> Heros:
-        """The model, or the template for the models per key. Only the training thread may use this."""
+        """The model, or the template of the models per key, for use by the training thread only."""
 
     @property
     @abstractmethod
@@ -116,7 +116,7 @@ class ServedLearner(ABC):
 
     @abstractmethod
     def look(self, what: Callable[[Heros], T], key: str | None = None) -> T | None:
-        """Apply `what` to the model that predicts, or to the model of a key. Thread-safe.
+        """Apply the function `what` to the model that predicts, or to the model of a key. Thread-safe.
 
         Return the result, or None if the key is unknown. A numeric key may be given as a string.
         """
@@ -131,12 +131,12 @@ class ServedLearner(ABC):
 class OneModel(ServedLearner):
     """A learner with one model. Predictions come from a copy of the model, which `publish` updates.
 
-    With `explainable`, the model becomes explainable even if its file or checkpoint has explanations off.
+    With `explainable`, the model becomes explainable even if explanations were off when it was saved.
     """
 
     def __init__(self, model: Heros, *, explainable: bool = False) -> None:
         if not isinstance(model, Heros):
-            raise ParameterError.of("model", "OneModel", "a Heros", model)
+            raise ParameterError.of("model", "OneModel", "a Heros model", model)
         self._explainable = explainable
         self._looking = threading.Lock()  # held while the copy is read
         self.take_over(model)
@@ -147,6 +147,7 @@ class OneModel(ServedLearner):
         self._model = model
         self._shown, self._spare = copy.deepcopy(model), copy.deepcopy(model)
         self._reader: tuple[Schema, Encoder] | None = None  # the schema and the encoder that reads rows
+        self._limit: float | None = None  # threshold of the prediction sets
         self._delay = 0  # number of labels between the prediction and the label of the last training instance
 
     @property
@@ -167,13 +168,13 @@ class OneModel(ServedLearner):
                 return [NOTHING] * len(asked)
             schema, encoder = self._reader
             block = np.array([encoder.row_to_predict(x) for _, x in asked], dtype=np.float64)
-            limit = self._shown.set_limit
-            return [ServedOutput(schema.classes, p, limit) for p in self._shown.outputs(block, self._delay)]
+            outputs = self._shown.outputs(block, self._delay)
+            return [ServedOutput(schema.classes, p, self._limit) for p in outputs]
 
     def explain(self, x: Any, of: str | None, key: Id | None) -> Contributions:
         with self._looking:
             if self._reader is None:
-                raise Refusal("The model has not learnt yet.", 409)
+                raise Refusal("The model has not been trained yet.", 409)
             schema, encoder = self._reader
             row, rows = np.array(encoder.row_to_predict(x), dtype=np.float64), self._shown.sample
 
@@ -182,7 +183,7 @@ class OneModel(ServedLearner):
             for at in range(0, len(X), AT_ONCE):  # other threads may take the lock between two steps
                 with self._looking:
                     if self._reader is None or self._reader[0] is not schema:
-                        raise Refusal("The schema has just been extended; try again.", 409)
+                        raise Refusal("The schema has just been extended. Send the request again.", 409)
                     some = X[at : at + AT_ONCE]
                     outputs.append(self._shown.outputs(some, np.full(len(some), self._delay)))
             return np.concatenate(outputs)
@@ -204,8 +205,10 @@ class OneModel(ServedLearner):
         schema, reader = self._model.schema, self._reader
         if schema is not None and (reader is None or reader[0] is not schema):
             reader = schema, Encoder(schema, seen=self.seen)
+        limit = self._spare.set_limit
         with self._looking:
             self._shown, self._spare, self._reader = self._spare, self._shown, reader
+            self._limit = limit
 
     def look(self, what: Callable[[Heros], T], key: str | None = None) -> T | None:
         with self._looking:
@@ -224,7 +227,7 @@ class ModelPerKey(ServedLearner):
         self.damaged = MappingProxyType(self._damaged)
         if keyed.lost:
             why = "The file or its write-ahead log is damaged, was removed or was replaced by an older copy"
-            self.lost = f"The last checkpoints are missing in {FILE}: {keyed.lost:,}. {why}."
+            self.lost = f"Number of newest checkpoints that are missing in {FILE}: {keyed.lost:,}. {why}."
 
     @property
     def model(self) -> Heros:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass
 from typing import Any
 
@@ -45,7 +46,7 @@ class NotNow(Refusal):
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """The limits of a service. `Pending` limits the instances that wait for their labels.
+    """The limits of a service, except those on instances that wait for their labels (see `Pending`).
 
     Examples
     --------
@@ -83,10 +84,11 @@ def expect_name(text: str, what: str, longest: int) -> str:
     return text
 
 
-def expect_fields(x: Any, most: int, longest: int | None = None) -> None:
+def expect_fields(x: Any, most: int, longest: int = sys.maxsize, *, flat: bool = True) -> None:
     """Raise an error unless an instance is an object with at most `most` fields and short enough names.
 
-    Fields of nested objects also count. Values that are nested too deeply to be stored are rejected.
+    Fields of nested objects also count. Values that are nested too deeply to be stored are rejected. If
+    `flat` is False, the names of an instance without nested values may be longer.
 
     Examples
     --------
@@ -96,14 +98,14 @@ def expect_fields(x: Any, most: int, longest: int | None = None) -> None:
     heros.serve.limits.Wrong: An instance must have at most 3 features. Got 4.
     """
     if type(x) is not dict:
-        raise Wrong(f"An instance must be an object of names and values. Got a {type(x).__name__}.")
-    short = longest is None or len("".join(x)) <= longest
+        raise Wrong(f"An instance must be an object of names and values. Got the type {type(x).__name__}.")
+    short = not flat or len("".join(x)) <= longest
     if short and len(x) <= most and NESTED.isdisjoint(map(type, x.values())):
         return  # most instances need no further check
     fields, inner = len(x), [x]
     while inner and fields <= most:
         one = inner.pop()
-        if longest is not None and one:
+        if one:
             expect_name(max(one, key=len), "A name", longest)
         some = [value for value in one.values() if type(value) is dict]
         fields += sum(map(len, some))

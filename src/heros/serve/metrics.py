@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from bisect import bisect_left
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 from datetime import datetime
 from itertools import accumulate
@@ -23,21 +24,21 @@ class Requests:
     >>> requests = Requests()
     >>> requests.count("/predict", 200, time.perf_counter())
     >>> requests.total
-    {('/predict', 200): 1}
+    Counter({('/predict', 200): 1})
     """
 
     def __init__(self) -> None:
         self.now = 0  # requests in progress
-        self.total: dict[tuple[str, int], int] = {}
-        self.buckets: dict[str, list[int]] = {}
-        self.seconds: dict[str, float] = {}
+        self.total = Counter[tuple[str, int]]()
+        self.buckets: dict[str, list[int]] = defaultdict(lambda: [0] * (len(BOUNDS) + 1))
+        self.seconds: dict[str, float] = defaultdict(float)
 
     def count(self, path: str, status: int, start: float) -> None:
         """Count a request that began at `start`."""
         took = time.perf_counter() - start
-        self.total[path, status] = self.total.get((path, status), 0) + 1
-        self.buckets.setdefault(path, [0] * (len(BOUNDS) + 1))[bisect_left(BOUNDS, took)] += 1
-        self.seconds[path] = self.seconds.get(path, 0.0) + took
+        self.total[path, status] += 1
+        self.buckets[path][bisect_left(BOUNDS, took)] += 1
+        self.seconds[path] += took
 
     def families(self) -> Iterable[Metric]:
         """Return the counts and durations as Prometheus metrics."""
@@ -52,13 +53,13 @@ class Requests:
 
 
 class _Collector:
-    """A Prometheus collector for the state that the page shows."""
+    """A Prometheus collector for the state that the status page shows."""
 
     def __init__(self, state: Mapping[str, Any], requests: Requests) -> None:
         self._state, self._requests = state, requests
 
     def collect(self) -> Iterable[Metric]:
-        """Yield all metrics, and omit values that are not known yet."""
+        """Yield all metrics, except values that are not known yet."""
         yield from self._requests.families()
         state = self._state
         pending, bill, keys = state["pending"], state["bill"], state["keys"] or {}
@@ -80,7 +81,10 @@ class _Collector:
         gauges = {
             "waiting": ("Instances that wait for labels.", pending["waiting"]),
             "queued": ("Labelled instances in the training queue.", state["queued"]),
-            "learning_waits_until": ("End of the delay of training, in seconds since 1970, or 0.", until),
+            "learning_waits_until": (
+                "End of the delay of training, in seconds since 1970; 0 without delay.",
+                until,
+            ),
             "hour_joules": ("Energy used for training in the current hour.", hour.get("joules")),
             "hour_budget_joules": ("Energy budget for training in one hour.", hour.get("budget")),
             "training_share": ("Training cost divided by the cost of training every model.", bill["share"]),
@@ -116,7 +120,7 @@ class _Collector:
 
 
 def metrics(state: Mapping[str, Any], requests: Requests) -> bytes:
-    """Return the text of /metrics for the state that the page shows."""
+    """Return the text of /metrics for the state that the status page shows."""
     registry = CollectorRegistry(auto_describe=False)
     registry.register(_Collector(state, requests))
     return generate_latest(registry)

@@ -38,7 +38,7 @@ class Reading:
 
     @classmethod
     def restored(cls, plain: Any, schema: Schema | None) -> Reading:
-        """Return the `Reading` of a checkpoint; raise a DataError if it does not fit the model."""
+        """Return the options stored in a checkpoint; raise a DataError if the model contradicts them."""
         kept = cls(plain["nominal"], plain["classes"])
         for names in (kept.nominal, [] if kept.classes is None else kept.classes):
             if type(names) is not list or not all(type(name) is str for name in names):
@@ -50,36 +50,38 @@ class Reading:
         return kept
 
     def continued(self, kept: Reading) -> Reading:
-        """Return a checkpoint's `Reading` with new options added; raise an error if the classes differ."""
+        """Add these options to those of a checkpoint (`kept`); raise an error if the classes differ."""
         if self.classes is not None and kept.classes is not None and {*self.classes} != {*kept.classes}:
             raise HerosError(
                 f"The classes must be the same as in the checkpoint: {listed(kept.classes)}. Got "
-                f"{listed(self.classes)}: continue without this option, or use another directory."
+                f"{listed(self.classes)}. Leave out the classes, or use another directory."
             )
         return Reading(sorted({*self.nominal, *kept.nominal}), kept.classes or self.classes)
 
     def applied_to(self, schema: Schema | None) -> Schema | None:
-        """Return the model's schema with all classes added; raise an error if it contradicts the options."""
+        """Return the schema with all classes added; raise an error if the schema contradicts the options."""
         if schema is None:
             return None
         numbers = {one.source for one in schema.features if not one.nominal}
         wrong = sorted(numbers.intersection(self.nominal))
         if wrong:
-            rule = "name columns that the model does not read as numbers or dates"
+            rule = "not name columns that the model reads as numbers or dates"
             raise HerosError(f"The option --nominal must {rule}. Got {wrong[0]!r}.")
         if self.classes is None:
             return schema
         others = [name for name in schema.classes if name not in self.classes]
         if others or schema.numeric:
-            got = "a number as target" if schema.numeric else listed(others)
-            raise HerosError(f"The option --classes must name all classes of the model. It also has {got}.")
+            got = "a numeric target" if schema.numeric else listed(others)
+            raise HerosError(
+                f"The option --classes must name all classes of the model. The model also has {got}."
+            )
         return replace(schema, classes=tuple(dict.fromkeys((*schema.classes, *self.classes))))
 
 
 class TrainingEncoder(Encoder):
-    """An encoder that stores its notices, and reports new columns and classes after many instances.
+    """An encoder that stores its notices, and reports columns and classes that first appear late.
 
-    Such a column or class may be a mistake of the client.
+    A column or class that first appears after many instances may be a mistake of the client.
     """
 
     def __init__(self, *known: Any, **settings: Any) -> None:
@@ -102,7 +104,7 @@ class TrainingEncoder(Encoder):
             return
         if label is not None:
             classes = listed(list(self.classes))
-            self.notify(f"New class {label!r} at instance {self.seen + 1:,}; known: {classes}.")
+            self.notify(f"New class {label!r} at instance {self.seen + 1:,}. Known classes: {classes}.")
         super()._grow(plan, label)
         known = {name.casefold(): name for name in reversed(before)}
         for number, name in enumerate(list(self.known)[len(before) :]):
@@ -112,7 +114,7 @@ class TrainingEncoder(Encoder):
 
 
 def _closest(name: str, known: Iterable[str]) -> str | None:
-    """Return the most similar known name, or None if none is similar.
+    """Return the most similar known name, or None if no known name is similar.
 
     This function blocks the event loop, so it compares only the beginnings and ends of names. `difflib` would
     take minutes for hundreds of long names.

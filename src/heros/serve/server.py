@@ -51,13 +51,16 @@ class Running:
     ) -> None:
         allow_hosts = [*allow_hosts]
         if token is not None and token != token.strip():
-            blanks = "blanks or line ends at its beginning or end"
-            raise ParameterError.of("token", "serve", "a text without blanks at its ends", blanks)
+            blanks = "spaces or line breaks at its start or end"
+            raise ParameterError.of(
+                "token", "serve", "a text without spaces and line breaks at its start and end", blanks
+            )
         if token is not None and not (token.isascii() and token.isprintable() and 8 <= len(token) <= 200):
-            raise ParameterError.of("token", "serve", "8 to 200 ASCII characters", f"{len(token)} characters")
+            got = f"{len(token)} characters"
+            raise ParameterError.of("token", "serve", "8 to 200 printable ASCII characters", got)
         for name in allow_hosts:
             if not (NAME.fullmatch(name) or is_ip_address(name)):
-                rule = "a host name without scheme, port, path and blanks, such as models.example.org"
+                rule = "a host name without scheme, port, path and spaces, such as models.example.org"
                 raise ParameterError.of("allow_hosts", "serve", rule, name)
         if token is None and not _is_this_machine(host):
             raise ParameterError.of("token", "serve", f"given if other machines can reach {host}", None)
@@ -79,7 +82,7 @@ class Running:
         """Serve until SIGTERM, SIGHUP, Ctrl-C or a call to `stop`; then train on the queued instances.
 
         `started` is called once with the URL of the service, after the signal handlers are installed.
-        Afterwards, a signal to stop the service loses no accepted instance.
+        From then on, no accepted instance is lost if a signal stops the service.
         """
         before, often = sys.getswitchinterval(), gc.get_threshold()
         sys.setswitchinterval(SWITCH)
@@ -113,7 +116,9 @@ class Running:
 
     def _stop_by_signal(self) -> None:
         if self._stopped:
-            LOG.warning("Stopping: %d accepted instances are not learnt yet", self.service.queued)
+            LOG.warning(
+                "Stopping: %d accepted instances have not been used for training yet", self.service.queued
+            )
         self.stop()
 
     def stop(self) -> None:

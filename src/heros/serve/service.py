@@ -173,7 +173,7 @@ class Service:
         self.ignored = 0  # predicted instances with a name that is not a feature
         self.on_work: list[Callable[[], object]] = []  # functions that the training thread calls regularly
         self._door = threading.RLock()  # protects the encoder, the queue and the waiting instances
-        self._jobs: deque[Labelled | Callable[[], object]] = deque()
+        self._jobs: deque[Labelled | Future[Any] | Callable[[], object]] = deque()
         self.schedule: Schedule | None = None
         self.waitlist: Waitlist | None = None  # labelled instances on disk, if training may be delayed
         self._actions: deque[tuple[int, Callable[[], object]]] = deque()  # actions, if there is a waitlist
@@ -251,7 +251,7 @@ class Service:
             ]
 
     def formatted(self, requests: Sequence[Any], outputs: Sequence[ServedOutput]) -> list[Prediction]:
-        """Return the predictions as plain data, with the id and the unknown names of each request."""
+        """Return the predictions as plain data, with the id and the unknown feature names of each request."""
         with self._door:
             ignored = [self._encoder.without_feature(request["x"]) for request in requests]
             self.ignored += sum(map(bool, ignored))
@@ -272,7 +272,8 @@ class Service:
     def explanation(self, request: Any) -> Callable[[], dict[str, Any]]:
         """Check a request for an explanation; return a function that computes the explanation."""
         if type(request) is not dict or "x" not in request or not request.keys() <= EXPLAIN:
-            raise Wrong(f'A request for an explanation must have "x". It may have {_named(EXPLAIN)}.')
+            fields = _named(EXPLAIN)
+            raise Wrong(f'A request for an explanation must have "x". It may have only the fields {fields}.')
         of = request.get("of")
         if of is not None and type(of) not in (str, int, float, bool):
             raise Wrong("The class to explain must be a string or a number.")
@@ -293,7 +294,9 @@ class Service:
         _expect_only(request, PREDICT, "A prediction request")
         abstain = request.get("abstain")
         if abstain not in (None, False) and (abstain is not True or self._says is not _with_set):
-            raise Wrong('"abstain" must be true or false, and true only if the model has prediction sets.')
+            raise Wrong(
+                '"abstain" must be true or false. The value true requires a model with prediction sets.'
+            )
         expect_fields(request["x"], self._most_fields, self.limits.text)
         return self._name(request, "id"), self._key(request), request["x"]
 
@@ -313,7 +316,7 @@ class Service:
         return key
 
     def _held(self, asked: list[Asked]) -> list[bytes | None]:
-        """Return each instance as JSON, or None if it has no id; raise an error if one cannot be stored."""
+        """Return instances as JSON (None without an id); raise an error if an instance cannot be stored."""
         self.pending.enforce_limits()
         rows, new = list[bytes | None](), dict[Id, tuple[bytes, Id | None]]()
         most = self.pending.most_bytes
@@ -328,7 +331,8 @@ class Service:
                 raise Wrong(f"The id {id!r} must be new. Another instance with this id waits for its label.")
             if most is not None and len(row) > most // 4:
                 raise Wrong(
-                    f"Waiting instances must have at most {most:,} bytes in total, each at most a quarter."
+                    f"Waiting instances must have at most {most:,} bytes in total, and each at most a "
+                    f"quarter of this."
                 )
         return rows
 
@@ -378,6 +382,7 @@ class Service:
     def learn_some(self, requests: list[Any], taken: LearnOutcome) -> None:
         """Queue some instances of a batch for which space is reserved; add the outcome to `taken`."""
         with self._door:
+            self._expect_running()
             before = len(self.notices)
             for request in requests:
                 try:
@@ -392,6 +397,7 @@ class Service:
 
     def expect_room(self, n: int) -> None:
         """Raise an error if the training queue has no space for n instances."""
+        self._expect_running()
         if self.fault is not None:
             raise HerosError(f"The service can no longer train: {self.fault}")
         if self.storage_error is not None:
@@ -400,11 +406,18 @@ class Service:
         size, most = self._queued_bytes, QUEUE if self.limits.queue is None else self.limits.queue
         if self.waitlist is not None:
             size, most = self.waitlist.bytes, self.limits.queue or 1 << 60
+        if n > most:
+            raise Wrong(f"A batch must fit into the training queue, at most {most:,} instances. Got {n:,}.")
         if size > self.limits.queue_bytes or self._queued + self._expected + n > most:
             wait, why = self.learning_waits, f"The training queue is full: {self._queued:,} instances."
             if wait is None or self.schedule is None:
                 raise NotNow(why)
             raise NotNow(f"{why} {wait}", max(1, math.ceil(wait.until - self.schedule.clock.now())))
+
+    def _expect_running(self) -> None:
+        """Raise an error if the service has stopped, because the last checkpoint is already requested."""
+        if self._stopping:
+            raise HerosError("The service has stopped.")
 
     def _learn(self, request: Any) -> None:
         if type(request) is not dict or "y" not in request or ("x" in request) == ("id" in request):
@@ -413,7 +426,8 @@ class Service:
         if "x" in request:
             key = self._key(request)
             self._expect_intact(key)
-            expect_fields(request["x"], self._most_fields)  # the encoder checks the length of new names
+            # The encoder checks the length of new names, but joins the names of nested objects first.
+            expect_fields(request["x"], self._most_fields, self.limits.text, flat=False)
             self._enqueue(Labelled(key, *self._accepted(request["x"], request["y"], None, key), None))
             return
         id = self._name(request, "id")
@@ -421,7 +435,7 @@ class Service:
         waiting = None if id is None else self.pending.get(id)
         if waiting is None:
             self.counts.unknown += 1
-            raise Unknown(f"No instance waits for a label with the id {id!r}.")
+            raise Unknown(f"No instance with the id {id!r} waits for a label.")
         if "key" in request and self._key(request) != waiting.key:
             self.counts.unknown += 1
             raise Unknown(f"The instance with the id {id!r} belongs to another key.")
@@ -451,23 +465,22 @@ class Service:
             raise Wrong(f"The instance cannot be written as JSON: {error}") from None
 
     def _accepted(self, x: Any, y: Any, *rest: Any) -> tuple[list[float], float]:
-        """Encode an instance and its label, which may extend the schema, and store them.
+        """Encode and store an instance and its label; both may extend the schema.
 
-        If an error occurs, the schema stays unchanged: otherwise it would differ from the schema of the
+        If an error occurs, the schema stays unchanged. A changed schema would differ from the schema of the
         encoder that later reads the stored instances.
         """
         known, seen = self._encoder, self._encoder.seen
         first = self._bound.n_features == 0  # an instance without features must not change the schema
         reveals = first or known.reveals(x)
-        too_fast = NotNow("The schema grows too fast: retry instances with new features or values later.")
-        if reveals and not self._may_grow():
-            raise too_fast
+        if reveals:
+            self._expect_growth_allowed()
         start = time.monotonic()
         encoder = copy.deepcopy(known) if reveals else known
         try:
             coded = encoder.encode(x, y, grow=False)
-            if coded is None and not self._may_grow():
-                raise too_fast
+            if coded is None:
+                self._expect_growth_allowed()
             if first and coded is None:
                 coded = encoder.encode(x, y)
         except Refused as why:
@@ -482,7 +495,7 @@ class Service:
         except BaseException:
             known.seen = seen
             raise
-        if coded is None:  # the instance extends the schema, which `_may_grow` has allowed
+        if coded is None:  # the instance extends the schema, which `_expect_growth_allowed` has permitted
             start = time.monotonic()
             coded = encoder.encode(x, y)
             assert coded is not None
@@ -490,13 +503,14 @@ class Service:
         self._encoder = encoder
         return coded
 
-    def _may_grow(self) -> bool:
-        """Return whether an instance may extend the schema now; extending large models delays other requests.
+    def _expect_growth_allowed(self) -> None:
+        """Raise an error if extending the schema now would delay other requests too much.
 
         While a budget or the carbon intensity delays training, no model is extended. Queued extensions are
         then not counted, because otherwise no instance could extend the schema until training continues.
         """
-        return self._has_time_to_grow(self._growths if self.learning_waits is None else 0)
+        if not self._has_time_to_grow(self._growths if self.learning_waits is None else 0):
+            raise NotNow("The schema grows too fast. Send instances with new features or values again later.")
 
     def _has_time_to_grow(self, queued: int) -> bool:
         """Return whether the schema may be extended after `queued` extensions; the caller holds the lock."""
@@ -545,7 +559,25 @@ class Service:
 
     def wait(self, timeout: float | None = 60.0) -> None:
         """Wait until the model is trained on all queued instances and published."""
-        self.after(self.publish).result(timeout)
+        self.when_published().result(timeout)
+
+    def when_published(self) -> Future[Any]:
+        """Return a future that is done when predictions use all instances queued so far.
+
+        Several such futures share an update of the model that predicts, if training has reached them.
+        """
+        if self.waitlist is not None:
+            return self.after(self._publish_changes)
+        done: Future[Any] = Future()
+        with self._door:
+            self._expect_alive()
+            self._jobs.append(done)
+        self._news.set()
+        return done
+
+    def _expect_alive(self) -> None:
+        if self._stopping and not self._thread.is_alive():
+            raise HerosError("The service has stopped.")
 
     def after(self, action: Callable[[], Any], *, at_once: bool = False) -> Future[Any]:
         """Run an action in the training thread, after training on all queued instances.
@@ -567,8 +599,7 @@ class Service:
                     done.set_result(result)
 
         with self._door:
-            if self._stopping and not self._thread.is_alive():
-                raise HerosError("The service has stopped.")
+            self._expect_alive()
             if self.waitlist is None:
                 self._jobs.append(act)
             else:
@@ -594,7 +625,7 @@ class Service:
             return self.after(lambda: self._write(held, counts))
 
     def _write_now(self) -> None:
-        """Write a checkpoint of everything learnt so far; the training thread calls this between blocks."""
+        """Write a checkpoint of the current state; the training thread calls this between blocks."""
         assert self.waitlist is not None
         with self._door:
             held, counts, accepted = self.pending.all(), replace(self.counts), self.waitlist.last
@@ -603,20 +634,24 @@ class Service:
     def stop(self) -> None:
         """Train on the queued instances, write a checkpoint if there is a directory, and stop.
 
-        Further calls have no effect.
+        With a directory, instances in the waitlist are not used for training but stay on disk. Further calls
+        have no effect.
         """
         if self._stopping:
             return
         keep = self.store is not None and self.fault is None
-        done = self.checkpoint() if keep else self.after(lambda: None)
-        self._patience = time.monotonic() + RETRY
-        self._stopping = True
+        with self._door:  # no instance may be accepted after the checkpoint
+            done = self.checkpoint() if keep else self.after(lambda: None)
+            self._patience = time.monotonic() + RETRY
+            self._stopping = True
         self._news.set()
         self._thread.join()
         with suppress(Exception):  # an error in a model must not prevent the service from stopping
             self.changes.look_now()
         if self.waitlist is not None and self.store is None and len(self.waitlist):
-            LOG.error("%d accepted instances are lost: there is no checkpoint directory", len(self.waitlist))
+            LOG.error(
+                "%d accepted instances are lost, because there is no checkpoint directory", len(self.waitlist)
+            )
         self._close()
         done.result(0)
 
@@ -668,7 +703,7 @@ class Service:
         self._look_around()
 
     def _turn(self) -> bool:
-        """Process the next block of instances or the next action; return False if there is none."""
+        """Process the next block of instances or the next action; return False if nothing is left."""
         if self.waitlist is not None and self.fault is not None:
             self._jobs.clear()  # the instances stay on disk, because no checkpoint is written after a fault
         if self.waitlist is not None and not self._jobs:
@@ -680,24 +715,11 @@ class Service:
                 return True
         if not self._jobs:
             return False
-        block: list[Labelled] = []
-        while self._jobs and len(block) < self.learner.chunk and isinstance(self._jobs[0], Labelled):
-            block.append(self._jobs.popleft())  # type: ignore[arg-type]
+        block, waiting = self._next_block()
         if block:
-            left: list[Labelled] = []
-            try:
-                left = self._learn_block(block)
-            finally:
-                freed = 0 if self.waitlist is not None else _bytes_of(block) - _bytes_of(left)
-                if self.schedule is not None:
-                    self.schedule.note(len(block))
-                with self._door:
-                    self._jobs.extendleft(reversed(left))
-                    self._queued -= len(block) - len(left)
-                    self._queued_bytes -= freed
-                    self.counts.learnt = self.history.learnt
-                    self._note_learnt(len(block) - len(left))
-                self._changed = True
+            self._train_on(block, waiting)
+        elif waiting:
+            self._publish_for(waiting)
         else:
             self._jobs.popleft()()  # type: ignore[operator]
         if self.waitlist is not None and self.store is None and not self._jobs:
@@ -706,8 +728,38 @@ class Service:
             self._look_around()
         return True
 
+    def _next_block(self) -> tuple[list[Labelled], list[Future[Any]]]:
+        """Return the next instances of the queue, and the futures of requests that wait for one of them."""
+        block, waiting = list[Labelled](), list[Future[Any]]()
+        while self._jobs and len(block) < self.learner.chunk and not callable(self._jobs[0]):
+            one = self._jobs.popleft()
+            if isinstance(one, Labelled):
+                block.append(one)
+            else:
+                waiting.append(one)  # type: ignore[arg-type]
+        return block, waiting
+
+    def _train_on(self, block: list[Labelled], waiting: list[Future[Any]]) -> None:
+        """Train on a block; then update the model that predicts if a request waits for the update."""
+        left: list[Labelled] = []
+        try:
+            left = self._learn_block(block)
+        finally:
+            freed = 0 if self.waitlist is not None else _bytes_of(block) - _bytes_of(left)
+            if self.schedule is not None:
+                self.schedule.note(len(block))
+            with self._door:
+                self._jobs.extendleft(reversed([*left, *waiting] if left else []))
+                self._queued -= len(block) - len(left)
+                self._queued_bytes -= freed
+                self.counts.learnt = self.history.learnt
+                self._note_learnt(len(block) - len(left))
+            self._changed = True
+            if not left:
+                self._publish_for(waiting)
+
     def _take_from(self, waitlist: Waitlist) -> bool:
-        """Take the instances on which training is allowed now; return whether any were taken."""
+        """Take the instances on which training is allowed now from the waitlist; return whether any exist."""
         if self.fault is not None or (self._stopping and self.store is not None):
             return False
         if self._next_grows and not self._may_take_growth(0):
@@ -740,7 +792,7 @@ class Service:
                 self._jobs.append(partial(self._grow, schema))
             self._jobs.append(Labelled(one.key, *coded, one.predicted, one.known))
         if refused:
-            told = f"{refused} accepted instances are not learnt: {self.last_error}"
+            told = f"{refused} accepted instances cannot be used for training: {self.last_error}"
             LOG.error(told)
             with self._door:
                 self.failed, self._queued = self.failed + refused, self._queued - refused
@@ -749,7 +801,7 @@ class Service:
         return bool(labels)
 
     def _note_learnt(self, n: int) -> None:
-        """Count n instances of the waitlist, if there is one, as learnt; the caller holds the lock."""
+        """With a waitlist, count n of its instances as used for training; the caller holds the lock."""
         if self.waitlist is None:
             return
         self._learnt_since_checkpoint += n
@@ -788,7 +840,7 @@ class Service:
                 LOG.error(  # noqa: TRY400
                     "%d accepted instances are %s: %s",
                     len(error.rows),
-                    "lost" if lost else "not learnt and stay on disk",
+                    "lost" if lost else "not used for training yet and stay on disk",
                     error,
                 )
                 if not lost:
@@ -856,9 +908,26 @@ class Service:
         self.published += 1
         self._next_publishing = start + max(FRESH, SHARE * (time.monotonic() - start))
 
+    def _publish_changes(self) -> None:
+        if self._changed or self.publish_error is not None:
+            self.publish()
+
+    def _publish_for(self, waiting: list[Future[Any]]) -> None:
+        """Update the model that predicts if it is out of date, for the requests that wait for the update."""
+        wanted = [one for one in waiting if one.set_running_or_notify_cancel()]  # clients may have gone
+        try:
+            if wanted:
+                self._publish_changes()
+        except Exception as error:
+            for one in wanted:
+                one.set_exception(error)
+        else:
+            for one in wanted:
+                one.set_result(None)
+
     @property
     def waitlist_error(self) -> str | None:
-        """The error if an instance was not stored in the last minute and no later instance was stored."""
+        """The last error in storing an instance, for a minute or until an instance is stored; else None."""
         told = self._not_stored
         return None if told is None or time.monotonic() > told[1] + TOLD else told[0]
 
@@ -879,11 +948,13 @@ class Service:
         self, held: list[tuple[Id, Waiting, float]], counts: Counts, waitlist: dict[str, int] | None = None
     ) -> None:
         if self.store is None:
-            raise HerosError("The service has no checkpoint directory, so it cannot write a checkpoint.")
+            raise HerosError("The service cannot write a checkpoint, because it has no checkpoint directory.")
         with self._door:
             self._checkpoints_queued -= 1
         if self.waitlist is not None and self.fault is not None:  # a checkpoint would lose instances
-            raise HerosError(f"The service can no longer train, so it writes no checkpoint: {self.fault}")
+            raise HerosError(
+                f"The service can no longer train and therefore writes no checkpoint: {self.fault}"
+            )
         counts.learnt = self.history.learnt
         with suppress(Exception):  # an error in a model must not prevent a checkpoint
             self.changes.look_now()
@@ -919,7 +990,7 @@ class Service:
     def _open_waitlist(
         self, carbon: Any, delay: float | str, resumed: Mapping[str, int]
     ) -> tuple[Schedule | None, Waitlist | None]:
-        """Return the training schedule and the waitlist; both are None if training is never delayed."""
+        """Return the training schedule and the waitlist, each None if not needed."""
         directory = None if self.store is None else self.store.directory
         schedule = Schedule.of(self.learner.model.budget, carbon, delay, directory, LOG.warning)
         path = None if directory is None else directory / WAITING
@@ -994,7 +1065,7 @@ class Service:
             assert self.store is not None
             told = str(error) if isinstance(error, HerosError) else _told(error)
             rule = f"The directory {self.store.directory} must hold a complete checkpoint"
-            raise DataError(f"{rule}. Got: {told[:LONGEST]}") from None
+            raise DataError(f"{rule}. The error was: {told[:LONGEST]}") from None
         return place
 
 
@@ -1027,7 +1098,10 @@ def _number(output: ServedOutput) -> Prediction:
 
 
 def _trainable(learner: ServedLearner) -> ServedLearner:
-    """Raise an error if the pool does not support the task; otherwise, training fails at the first label."""
+    """Return the learner; raise an error if its pool does not support the task.
+
+    Without this check, training would fail at the first label.
+    """
     model = learner.model
     try:
         if model.schema is None:
@@ -1045,8 +1119,10 @@ def _wrong(why: Refused) -> Wrong:
 
 def _expect_only(request: dict[str, Any], names: frozenset[str], what: str) -> None:
     if not request.keys() <= names:
-        raise Wrong(f"{what} may have {_named(names)}. Got {min(request.keys() - names)[:99]!r}.")
+        raise Wrong(
+            f"{what} may have only the fields {_named(names)}. Got {min(request.keys() - names)[:99]!r}."
+        )
 
 
 def _named(names: frozenset[str]) -> str:
-    return ", ".join(f'"{name}"' for name in sorted(names)) + " and nothing else"
+    return ", ".join(f'"{name}"' for name in sorted(names))

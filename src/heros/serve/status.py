@@ -32,16 +32,18 @@ KEYS_EVERY = 5.0  # seconds between updates of the key table, for which the file
 KEYS_SHARE = 20  # these updates take at most 1/20 of the time
 EVERY = 1.0
 WATCHED = 15.0  # seconds for which updates continue after the last request for the state
+OVERDUE = 30.0  # seconds after which a state that was not updated on request counts as out of date
 
 
 class StatusSnapshot:
-    """The state that the page shows; the training thread updates it once a second while the page is open."""
+    """The state for the status page; the training thread updates it every second while the page is open."""
 
     def __init__(self, service: Service) -> None:
         self._service = service
         self._started = time.monotonic()
         self._asked = self._made = self._tried = 0.0
-        self.error: str | None = None  # why the state could not be updated
+        self._failure: str | None = None  # the error of the last attempt to update the state
+        self._waiting: float | None = None  # time of the first request since the last update
         self._keys: dict[str, Any] | None = None
         self._keys_due = 0.0  # time of the next update of the key table
         self._rate = (time.monotonic(), service.history.learnt, 0.0)
@@ -53,7 +55,18 @@ class StatusSnapshot:
         """Ask the training thread for an up-to-date state."""
         self._asked = time.monotonic()
         if not self.is_fresh:
+            self._waiting = self._waiting or self._asked
             self._service.poke()
+
+    @property
+    def error(self) -> str | None:
+        """The reason why the state is out of date, or None."""
+        since = self._waiting
+        if self._failure is None and since is not None and time.monotonic() - since > OVERDUE:
+            return (
+                f"The training thread has not updated the state for {time.monotonic() - since:.0f} seconds."
+            )
+        return self._failure
 
     @property
     def is_fresh(self) -> bool:
@@ -69,11 +82,11 @@ class StatusSnapshot:
         try:
             self._make()
         except Exception as error:  # an error in the status page must not stop training
-            if self.error is None:
+            if self._failure is None:
                 LOG.exception("The state for /metrics and the page cannot be updated; retrying every second")
-            self.error = f"{type(error).__name__}: {error}"
+            self._failure = f"{type(error).__name__}: {error}"
         else:
-            self.error = None
+            self._failure = None
 
     def _make(self) -> None:
         service = self._service
@@ -133,7 +146,7 @@ class StatusSnapshot:
             "memory": memory(),
             "keys": self._all_keys(),
         }
-        self._made = began  # set last, because a waiting client reads the state immediately
+        self._waiting, self._made = None, began  # set last: a waiting client reads the state immediately
 
     def _model(self) -> tuple[Heros, Any]:
         """Return the model for the leaderboard, and its key.
@@ -193,7 +206,7 @@ def _curve(service: Service) -> dict[str, Any]:
 
 
 def waiting(service: Service) -> dict[str, Any] | None:
-    """Return the reason and end of a delay of training, and the queue length; None without a delay."""
+    """Return the reason and end of the current training delay, and the queue length; None without a delay."""
     wait = service.learning_waits
     if wait is None:
         return None
@@ -228,7 +241,7 @@ def importance(model: Heros) -> dict[str, Any]:
 
 
 def _importance(service: Service) -> dict[str, Any] | None:
-    """Return the importance of columns, with the instance numbers of the curves; None if unknown."""
+    """Return the importance of columns, with the same instance numbers as the curves; None if unknown."""
     learner, model = service.learner, service.learner.model
     if learner.keyed or not learner.model.explainable or model.schema is None:
         return None
@@ -253,13 +266,13 @@ def _explained(model: Heros) -> dict[str, Any]:
 
 
 def _why(service: Service, model: Heros) -> dict[str, Any]:
-    """Return the policy's rule in words and, if the last step is `known`, its models grouped by reason."""
+    """Return the policy's rule in words and, if known, the models of the last step, grouped by reason."""
     try:
         said = _explained(model)
     except HerosError as error:
         why = "No model has been trained since the service started."
         if service.last_error is not None:
-            why = f"The last instance was not learnt: {service.last_error}"
+            why = f"The last instance could not be used for training: {service.last_error}"
         if service.learner.keyed:  # the model may just have been read from its file
             why = str(error)
         return {"rule": why, "reasons": [], "known": False}

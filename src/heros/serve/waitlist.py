@@ -24,12 +24,14 @@ from heros.streams.live.journal import Journal, Received, is_damage
 LOG = logging.getLogger("heros.serve")
 FILE = "waiting.sqlite"
 PAGE = 1000  # instances read at a time when a service starts
-WAY_OUT = "Move the file away to start without its instances; the service then counts them as failed."
+WAY_OUT = (
+    "Move the file away to start without its instances. The service then counts these instances as failed."
+)
 OVERHEAD = 50  # bytes of an instance on disk, in addition to its content
 
 
 class WaitingLabel(NamedTuple):
-    """A labelled instance as the client sent it, with the prediction that was made before."""
+    """A labelled instance as the client sent it, with the prediction made before the label, if any."""
 
     since: float  # time of the label, in seconds since 1970
     x: Any
@@ -44,7 +46,8 @@ class Waitlist:
     """Labelled instances in order of arrival, stored on disk until a checkpoint covers them.
 
     No instance is lost if the process is killed after `add` has returned. A restarted service continues after
-    the last instance that its checkpoint covers, so no instance is learnt twice. Thread-safe.
+    the last instance that its checkpoint covers, so no instance is used twice for training.
+    Thread-safe.
 
     Parameters
     ----------
@@ -105,7 +108,7 @@ class Waitlist:
         self._pass_lost()
 
     def _intact(self, after: int, most: int) -> list[tuple[int, WaitingLabel, int]]:
-        """Return intact instances with numbers and bytes; the list is empty if no instance is left."""
+        """Return intact instances with their numbers and sizes; the list is empty if no instance is left."""
         while True:
             found = [(number, _read(one)) for number, one in self._journal.stored(after, most)]
             intact = [(number, *label) for number, label in found if label is not None]
@@ -159,7 +162,7 @@ class Waitlist:
         return found
 
     def put_back(self, number: int) -> None:
-        """Return instances of the last `take`, from this number on, to the waitlist."""
+        """Return the instances of the last `take` to the waitlist, from this number on."""
         with self._lock:
             self._oldest = None
             back = [one for one in self._intact(number - 1, self.taken - number + 1) if one[0] <= self.taken]
@@ -185,7 +188,7 @@ class Waitlist:
 
 
 def _read(message: Received | None) -> tuple[WaitingLabel, int] | None:
-    """Return an instance and its bytes on disk, or None if the instance is damaged."""
+    """Return an instance and its size on disk in bytes, or None if the instance is damaged."""
     if message is None:
         return None
     try:
@@ -228,9 +231,9 @@ def expect_options(path: Path, options: Mapping[str, Any]) -> None:
         given = orjson.dumps(value).decode()
         if waiting and kept.get(name, given) != given:
             raise HerosError(
-                f"The option --{name} must be the same as for the {waiting:,} labelled instances that wait "
-                f"in {path}: {kept[name]}. Got {given}: use the same option until these are learnt, "
-                "or use another directory."
+                f"The option --{name} must be {kept[name]}, as for the {waiting:,} labelled instances "
+                f"that wait in {path}. Got {given} instead. Use the same option until the service has "
+                f"trained on these instances, or use another directory."
             )
 
 

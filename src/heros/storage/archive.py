@@ -104,7 +104,8 @@ def write(
 def encoded(kind: str, document: Mapping[str, Any], arrays: Written, place: str) -> Iterator[bytes]:
     """Return the contents of a file in several parts; `place` is the path shown in error messages.
 
-    The arrays of a `Parts` are created when they are written, so their data must not change until then.
+    The arrays of a `Parts` are created only when the file is written. Until then, the data from which
+    these arrays are created must not change.
     """
     plain = {name: _plain(name, array) for name, array in arrays.items()}
     content = {
@@ -116,7 +117,9 @@ def encoded(kind: str, document: Mapping[str, Any], arrays: Written, place: str)
     try:
         header = json.dumps(content, allow_nan=False).encode()
     except (TypeError, ValueError) as error:
-        raise HerosError(f"The document written to {place} must be plain data. Got: {error}.") from None
+        raise HerosError(
+            f"The document written to {place} must be plain data. The error was: {error}."
+        ) from None
     now = [array if isinstance(array, Parts) else array.tobytes() for array in plain.values()]
     return _with_digest([PREFIX.pack(MAGIC, FORMAT, len(header)), header, *now])
 
@@ -140,7 +143,7 @@ def read_one_of(
 ) -> tuple[str, dict[str, Any], dict[str, NDArray[Any]]]:
     """Return the kind of a file, its document and its arrays.
 
-    If the kind of the file is not in `kinds`, the error message names the first entry of `kinds`.
+    If the kind of the file is not in `kinds`, raise a DataError that names the first entry of `kinds`.
     """
     data = _bytes(path)
     found = _header(path, data)[0].get("kind")
@@ -178,7 +181,7 @@ def decoded(
 
 
 def grouped(groups: Mapping[str, Mapping[str, T]]) -> dict[str, T]:
-    """Merge groups of arrays, named ``group/name``, into one dictionary; `subset` returns one group."""
+    """Merge groups of arrays into one dictionary with keys ``group/name``; `subset` returns one group."""
     return {f"{group}/{name}": array for group, arrays in groups.items() for name, array in arrays.items()}
 
 
@@ -205,14 +208,14 @@ def _bytes(path: str | os.PathLike[str]) -> bytes:
         return Path(path).read_bytes()
     except OSError as error:
         models = sorted(map(str, Path(path).glob("*.heros")))
-        hint = f" It contains {', '.join(models[:3])}." if models else ""
+        hint = f" The directory contains {', '.join(models[:3])}." if models else ""
         raise DataError(f"The file {os.fspath(path)} cannot be read: {reason(error)}.{hint}") from None
 
 
 def _header(path: str | os.PathLike[str], data: bytes) -> tuple[dict[str, Any], int]:
-    """Verify the checksum; return the header and the offset of the byte after it."""
+    """Verify the checksum; return the header and the offset of the first byte after the header."""
     if len(data) < PREFIX.size + DIGEST:
-        raise _damaged(path, "is damaged", f"{len(data)} bytes, too few for a HEROS file")
+        raise _damaged(path, "is damaged", f"{len(data)} bytes are too few for a HEROS file")
     magic, found, length = PREFIX.unpack_from(data)
     if magic != MAGIC:
         raise _damaged(path, "is not a HEROS file", f"it begins with {data[:8]!r}")
@@ -233,7 +236,7 @@ def _header(path: str | os.PathLike[str], data: bytes) -> tuple[dict[str, Any], 
 
 
 def _other_format(path: str | os.PathLike[str], data: bytes, found: int, length: int) -> str:
-    """Return the error message for a file in another format version; it names the writer if known."""
+    """Return the error message for a file in another format version, with the writer's version if known."""
     try:
         writer = json.loads(data[PREFIX.size : PREFIX.size + min(length, len(data))])["heros"]
         writer_text = f" (written by heros-learn {writer[:20]})" if isinstance(writer, str) else ""

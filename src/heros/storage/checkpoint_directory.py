@@ -35,7 +35,7 @@ Predicted = tuple[NDArray[Any], NDArray[np.float64]]
 
 
 class CheckpointWarning(UserWarning):
-    """A checkpoint is damaged or could not be written; the run continues without this checkpoint."""
+    """Warning if a checkpoint is damaged or cannot be written; the run continues without this checkpoint."""
 
 
 # -- the files ---------------------------------------------------------------------------------------------
@@ -176,7 +176,7 @@ class PredictionsFile:
     def _write(self, file: OutputFile, data: bytes) -> None:
         descriptor = file.fileno()
         if os.fstat(descriptor).st_size < self._length:
-            raise HerosError(f"The file {self.path} is damaged: fewer than {self._length} bytes.")
+            raise HerosError(f"The file {self.path} is damaged: it has fewer than {self._length} bytes.")
         os.ftruncate(descriptor, self._length)
         try:
             os.lseek(descriptor, self._length, os.SEEK_SET)
@@ -213,7 +213,7 @@ def _read_start(path: Path, length: int) -> bytes:
         if length == 0:
             return b""
         if path.stat().st_size < length:
-            raise DataError(f"The file {path} is damaged: fewer than {length} bytes.")
+            raise DataError(f"The file {path} is damaged: it has fewer than {length} bytes.")
         with path.open("rb") as file:
             return file.read(length)
     except OSError as error:
@@ -230,4 +230,6 @@ def _checked(directory: Path, extent: object) -> tuple[int, str, list[list[int]]
         ):
             if length == sum(rows * (classes + 1) for rows, classes in stretches) * FLOAT.itemsize:
                 return length, sha256, [list(stretch) for stretch in stretches]
-    raise DataError(f"The checkpoint does not say which part of {directory / PREDICTIONS} belongs to it.")
+    raise DataError(
+        f"The checkpoint does not specify which part of {directory / PREDICTIONS} belongs to the checkpoint."
+    )

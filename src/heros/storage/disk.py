@@ -188,7 +188,8 @@ def reason(error: OSError) -> str:
 def with_full_disk(error: Exception, path: Path) -> str:
     """Return the text of an SQLite error; if the disk of `path` is full, the text says so.
 
-    SQLite reports a full disk as "disk I/O error" or "unable to open database file" when it opens a file.
+    If the disk is full when SQLite opens a file, the error is only "disk I/O error" or "unable to open
+    database file".
     """
     with suppress(OSError):
         if "full" not in str(error) and shutil.disk_usage(path.parent).free < LITTLE:

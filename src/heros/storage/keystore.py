@@ -81,7 +81,9 @@ FIGURES = ", ".join(Tally._fields)
 
 
 class KeyStore:
-    """A database of notes and of the models of a `heros.ensemble.keyed.Keyed` that are not in memory.
+    """A database of the models of a `heros.ensemble.keyed.Keyed` that are not in memory, and of notes.
+
+    The notes include the position of the source, the schema and the template.
 
     A stored model is visible to this process at once and durable after `commit`. If the process is killed,
     all changes since the last commit are lost. `put` writes a draft beside the committed model in a small
@@ -90,7 +92,7 @@ class KeyStore:
     remain.
 
     SQLite ignores a damaged or missing write-ahead log. `commit` therefore moves its changes from the log to
-    the file itself, and writes the number of commits to a small file beside it. `lost` is the number of
+    the file itself, and writes the number of commits to a second, small file. `lost` is the number of
     missing commits.
 
     Examples
@@ -154,7 +156,7 @@ class KeyStore:
                 self._file.execute(f"SELECT {end}(id) FROM models").fetchone()
 
     def put(self, key: str, learnt: bytes, tally: Tally) -> None:
-        """Write the bytes and the sums of a model as a draft; raise `NotKept` if this fails."""
+        """Write a model (as bytes) and the sums of its key as a draft; raise `NotKept` if this fails."""
         with self._transaction():
             self._draft(key, learnt, tally)
 
@@ -216,7 +218,7 @@ class KeyStore:
             self._draft(key, None, Tally())
 
     def note(self, name: str = "position") -> Mapping[str, Any] | None:
-        """Return a note of the last commit: the ``position`` of the source, ``schema`` or ``template``."""
+        """Return a note of the last commit: ``position`` (of the source), ``schema`` or ``template``."""
         with self._said():
             row = self._file.execute("SELECT value FROM notes WHERE name = ?", (name,)).fetchone()
         note: Mapping[str, Any] | None = None if row is None else json.loads(row[0])
@@ -274,7 +276,7 @@ class KeyStore:
 
     @contextmanager
     def _transaction(self, synchronous: str = "NORMAL") -> Iterator[None]:
-        """Execute the block as one transaction; with "FULL", the commit waits until it is on disk."""
+        """Execute the block as one transaction; with "FULL", wait until the commit is on disk."""
         with self._said():
             if not is_in_place(self.path, self._opened):  # SQLite would still write to the old file
                 raise NotKept(f"The file {self.path} was removed or replaced while in use.")
@@ -310,7 +312,9 @@ class KeyStore:
     @contextmanager
     def _said(self) -> Iterator[None]:
         if self.closed:
-            raise NotKept(f"The file {self.path} must be open. It was closed: open it with a new object.")
+            raise NotKept(
+                f"The file {self.path} has been closed. Create a new object to open the file again."
+            )
         try:
             yield
         except sqlite3.OperationalError as error:

@@ -1,4 +1,4 @@
-"""A small locked file next to a SQLite file, which shows whether the SQLite file lost its newest records."""
+"""A small locked file beside an SQLite file, to detect whether the SQLite file lost its newest records."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ SUFFIX = "-last"
 
 
 class LastNumber:
-    """The number of the last record that was committed to a SQLite file, stored in a separate file.
+    """The number of the last record that was committed to an SQLite file, stored in a separate file.
 
     SQLite ignores a damaged or missing write-ahead log without an error. If the number in this file is larger
     than the number of the last record in the SQLite file, newer records are lost.
@@ -64,7 +64,7 @@ class LastNumber:
         return 0
 
     def write(self, number: int) -> None:
-        """Write the number of a committed record; if this fails, a later loss may remain unnoticed."""
+        """Write the number of a committed record. If this fails, a later loss may go undetected."""
         if self._file is not None:
             with suppress(OSError):
                 text = b"%020d" % number

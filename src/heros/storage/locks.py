@@ -45,7 +45,7 @@ class DirectoryLock:
             raise self.refused(f"cannot be written to: {reason(error)}.") from None
 
     def expect_held(self) -> None:
-        """Raise an error if the directory or the lock file was replaced; renew a removed lock file."""
+        """Raise an error if the directory or the lock file was replaced; recreate a removed lock file."""
         try:
             if not os.path.samestat(os.stat(self.directory), self._directory_found):
                 raise self.refused("was replaced by another directory while in use.")
@@ -64,7 +64,7 @@ class DirectoryLock:
         self._descriptor = -1
 
     def refused(self, rule: str) -> HerosError:
-        """Return an error that says which rule the directory breaks."""
+        """Return an error that names the directory and the rule that the directory breaks."""
         return HerosError(f"The directory {self.directory} {rule}")
 
     def _lock(self) -> int:

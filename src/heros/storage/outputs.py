@@ -43,7 +43,10 @@ def expect_other_files(written: Sequence[Path], read: Sequence[str | Path]) -> N
     inputs = {os.path.realpath(path) for path in read}
     for path in written:
         if (real := os.path.realpath(path)) in inputs:
-            raise HerosError(f"The file {path} is used as both input and output, or for two outputs.")
+            raise HerosError(
+                f"The file {path} is used as both input and output, or for two outputs. "
+                f"Choose another output file."
+            )
         inputs.add(real)
 
 
@@ -85,7 +88,7 @@ WRITERS: dict[str, Callable[[pa.Table], bytes]] = {
 
 
 def like(frame: Any, columns: Mapping[str, Any]) -> Any:
-    """Return the columns as a frame of the same library as `frame`: pandas, polars, or else Arrow.
+    """Return the columns as a pandas or polars data frame, like `frame`, or else as an Arrow table.
 
     Examples
     --------

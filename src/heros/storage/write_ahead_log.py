@@ -36,7 +36,7 @@ def remove_failed(file: sqlite3.Connection, path: Path | None) -> bool:
 
 
 def _end_of_commits(log: Path) -> int:
-    """Return the number of bytes up to the last frame that ends a commit."""
+    """Return the number of bytes up to the end of the last frame that ends a commit."""
     with log.open("rb") as file:
         header = file.read(HEADER)
         page, salts, end, at = int.from_bytes(header[8:12], "big"), header[16:24], HEADER, HEADER

@@ -59,13 +59,15 @@ class ArffReader(TextReader):
             if text.lower().startswith("@attribute"):
                 self._columns.append(self._attribute(text, line, ignore))
             elif text and not text.startswith("%") and not text.lower().startswith("@relation"):
-                rule = "a line of the header must be a comment, @relation, @attribute or @data"
+                rule = "each line of the header must be a comment, @relation, @attribute or @data"
                 raise DataError(f"{self.label}, line {line}: {rule}. Got {text[:60]!r} instead.")
         else:
             what = "a header without @data" if head else "an empty file"
             raise DataError(f"{self.label} must have a header and at least one row. Got {what} instead.")
         if not self._columns:
-            raise DataError(f"{self.label} must declare its attributes. Got no attribute before @data.")
+            raise DataError(
+                f"{self.label} must declare at least one attribute before @data. Got no attributes."
+            )
 
     def _attribute(self, text: str, line: int, ignore: tuple[str, ...]) -> Column:
         match = ATTRIBUTE.match(text)
@@ -76,14 +78,17 @@ class ArffReader(TextReader):
         if kind.startswith("{"):
             values = _split(kind[1 : kind.rindex("}")]) if "}" in kind else None
             if values is None or len(set(values)) < len(values):
-                raise DataError(f"{self.label}, line {line}: the values must be distinct names. Got {kind}.")
+                raise DataError(
+                    f"{self.label}, line {line}: an attribute must have distinct values in "
+                    f"braces. Got {kind}."
+                )
             return NameColumn(name, Codes(values), closed=True)
         word = kind.split()[0].lower()
         if word in {"numeric", "real", "integer"}:
             return NumberColumn(name)
         if word == "string" or name in ignore:
             return NameColumn(name, fresh=True)
-        rule = f"the type of {name!r} must be numeric, nominal or string (or name it in 'ignore')"
+        rule = f"the type of {name!r} must be numeric, nominal or string (or list this attribute in ignore=)"
         raise DataError(f"{self.label}, line {line}: {rule}. Got {kind} instead.")
 
     def _is_plain(self, data: bytes) -> bool:
@@ -105,11 +110,11 @@ class ArffReader(TextReader):
                 yield self._checked(line, cells)
 
     def _sparse(self, line: int, text: str) -> Record:
-        """Parse a sparse row; omitted values are 0 or the first nominal value."""
+        """Parse a sparse row; an omitted value is 0 or, in a nominal column, the first declared value."""
         names = (column.values if isinstance(column, NameColumn) else () for column in self._columns)
         cells = [next(iter(values), "0") for values in names]
         inner, at = text[1:-1].strip(), 0
-        bad = self._error_of(line, repr(text[:60]), "be {index value, …} with known indices")
+        bad = self._error_of(line, repr(text[:60]), "be {index value, …} with valid attribute indices")
         if not text.endswith("}"):
             return bad
         while at < len(inner):

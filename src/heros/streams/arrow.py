@@ -75,7 +75,7 @@ class ArrowReader(TableReader):
     def read(self) -> Chunk | None:
         if self._batches is None:
             self._batches = self._chunks_from(self._row)
-        with readable(self.label, "cannot be read to its end", BrokenOff):
+        with readable(self.label, "cannot be read completely", BrokenOff):
             batch = next(self._batches, None)
         if batch is None:
             return None
@@ -109,7 +109,9 @@ class _FileReader(ArrowReader):
     def _unchanged(self, schema: pa.Schema, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Yield the batches; raise an error if the file changes while it is read."""
         if not schema.equals(self._schema):
-            raise BrokenOff(f"{self.label} has changed: its columns are different. Read the file again.")
+            raise BrokenOff(
+                f"The columns of {self.label} have changed since the file was opened. Read the file again."
+            )
         before = written(self._path)
         for batch in batches:
             now = written(self._path)
@@ -121,8 +123,8 @@ class _FileReader(ArrowReader):
 class ParquetReader(_FileReader):
     """A reader of the rows of a Parquet file.
 
-    Missing values are detected while reading. The statistics of the row groups are not used. If these
-    statistics are damaged, the process ends, because Arrow does not catch the C++ exception.
+    Missing values are detected while reading, and not from the statistics of the row groups. If damaged
+    statistics were used, the process would end, because Arrow does not catch the C++ exception.
     """
 
     def __init__(self, path: Path, missing: Sequence[str] = ()) -> None:
@@ -176,7 +178,7 @@ class IPCReader(_FileReader):
 
 
 class MemoryReader(ArrowReader):
-    """A reader of the rows of an Arrow table in memory. Copies share the table."""
+    """A reader of the rows of an Arrow table in memory. Copies of the reader share the table."""
 
     def __init__(self, table: pa.Table, label: str, missing: Sequence[str] = ()) -> None:
         self._table = table
@@ -206,7 +208,7 @@ class ExcelReader(TableReader):
     """A reader of the rows of the first sheet of an Excel workbook, below the header.
 
     Empty rows are skipped. Titles above the header are skipped with a notice. A row is a title if it has at
-    most half as many values as the row with the most values among the first 50 rows.
+    most half as many values as the fullest of the first 50 rows.
     """
 
     def __init__(self, path: Path, missing: Sequence[str] = ()) -> None:
@@ -226,7 +228,9 @@ class ExcelReader(TableReader):
             self._notify_skipped(skipped, "row", self._start)
         if self._sheets[1:]:
             others = listed(self._sheets[1:])
-            self._notify(f"{self.label}: only the first sheet, {self._sheets[0]!r}, is read, not {others}.")
+            self._notify(
+                f"{self.label}: only the first sheet {self._sheets[0]!r} is read. Other sheets: {others}."
+            )
         self._at = self._start + 1  # the number of the next row
         self._rows: Iterator[Row] | None = None
 
@@ -235,7 +239,7 @@ class ExcelReader(TableReader):
         openpyxl = needed("openpyxl", "Reading Excel files", "excel")
         with readable(self.label, "cannot be read as an Excel workbook (.xlsx)"):
             workbook = openpyxl.load_workbook(self._path, read_only=True, data_only=True)
-        with closing(workbook), readable(self.label, "cannot be read to its end", BrokenOff):
+        with closing(workbook), readable(self.label, "cannot be read completely", BrokenOff):
             self._sheets = [sheet.title for sheet in workbook.worksheets]
             sheet = workbook.worksheets[0]
             sheet.reset_dimensions()  # some programs write wrong dimensions

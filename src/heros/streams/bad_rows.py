@@ -27,7 +27,7 @@ UNLABELLED = 1000
 
 
 class BrokenOff(DataError):
-    """Error if the rest of a stream cannot be read. `heros.evaluate` ends with the results so far."""
+    """Error if the rest of a stream cannot be read. `heros.evaluate` then returns the results so far."""
 
 
 class TooManyBadRows(BrokenOff):
@@ -85,11 +85,12 @@ class BadRows:
     first
         The first ten bad rows, and the first row without a target.
     unlabelled
-        The number of skipped rows that are valid except for a missing target. These rows do not end a stream
-        early.
+        The number of skipped rows that are valid except for a missing target. They end a stream only if no
+        row has a target.
     columns
-        For each column, a mapping from invalid values to numbers of rows. The key "" stands for whole rows
-        and for values that are not counted separately. `count` also includes bad rows of other columns.
+        For each column, a mapping from invalid values to numbers of rows. As a column, "" stands for rows
+        that are invalid as a whole; as a value, for all values that are not counted separately. If there are
+        very many columns, some are not listed, but `count` includes their bad rows.
     """
 
     count: int = 0
@@ -157,8 +158,8 @@ class BadRows:
             return TooManyBadRows(f"{name} must have rows with a target. Got {rows:,} rows without a target.")
         which = " with a target" if self.unlabelled else ""
         return TooManyBadRows(
-            f"{name} must have at most one bad row in {ONE_IN}. Got {bad:,} in {among:,} rows{which}, "
-            f"the first: {next(row for row in self.first if not row.unlabelled)}"
+            f"{name} must have at most one bad row in {ONE_IN} rows. Got {bad:,} bad rows in {among:,} rows"
+            f"{which}. The first bad row: {next(row for row in self.first if not row.unlabelled)}"
         )
 
     def text(self, most: int = 3) -> str:
@@ -180,11 +181,11 @@ class BadRows:
             which = "" if bad == len(shown) else ", the first" if most == 1 else f", the first {len(shown)}"
             lines += [f"{_counted(bad, 'bad row{s}')} skipped{which}:", *(f"  {row}" for row in shown)]
             if bad > len(shown) and self.columns:
-                lines.append(f"  in all: {self._by_column()}")
+                lines.append(f"  bad rows by column: {self._by_column()}")
         return "\n".join(lines)
 
     def _by_column(self) -> str:
-        """Return the number of bad rows per column, with the value that most of these rows have."""
+        """Return the number of bad rows per column, and the invalid value that most rows share, if any."""
         parts, rest = [], self.count - self.unlabelled
         by_count = sorted(self.columns.items(), key=lambda pair: -sum(pair[1].values()))
         for name, values in by_count[:KEPT]:
@@ -206,7 +207,9 @@ def notify_skipped(skipped: BadRows, reported: set[bool]) -> None:
         if row.unlabelled not in reported:
             reported.add(row.unlabelled)
             what = "Rows without a target" if row.unlabelled else "Bad rows"
-            counted = f"{what} are skipped and counted (on_bad_row='raise' stops at the first)."
+            counted = (
+                f"{what} are skipped and counted (set on_bad_row='raise' to stop at the first such row)."
+            )
             notice(f"{row} {counted}", DataNotice)
 
 

@@ -136,7 +136,7 @@ class Stream(Source):
         """Return the next n instances; fewer only at the end of the stream or before an error."""
 
     def _poll(self, n: int, timeout: float | None) -> Polled:
-        """Return instances within `timeout` seconds; unlike in `_draw`, the schema does not change."""
+        """Return instances within `timeout` seconds; unlike in `_draw`, all have the same schema."""
         X, y = self._draw(n)
         return (X, y) if len(y) else END
 
@@ -154,7 +154,7 @@ class Stream(Source):
         return copy.copy(self)
 
     def _drifts_ahead(self) -> tuple[DriftPoint, ...]:
-        """Return the drift points that are not yet passed, relative to the current position."""
+        """Return the drift points after the current position, relative to this position."""
         at = self._position
         return tuple(DriftPoint(one.position - at, one.width) for one in self.drifts if one.position >= at)
 
@@ -255,7 +255,7 @@ class FeatureAsTarget(Derived):
 
     def __init__(self, source: Stream, feature: str, name: str, parameter: str) -> None:
         names = [f.name for f in source.schema.features if not f.nominal]
-        one_of(feature, "feature", parameter, names, f"a numeric feature, one of {', '.join(names)}")
+        one_of(feature, "feature", parameter, names, f"one of the numeric features {', '.join(names)}")
         self.feature = feature
         super().__init__(source, name)
 
@@ -346,4 +346,4 @@ def at_position_of(origin: Stream, current: Stream) -> Stream:
 
 def too_many(n: int) -> ParameterError:
     """Return the error for a block of n instances that does not fit into memory."""
-    return ParameterError.of("n", "draw", "small enough for n instances to fit into memory", n)
+    return ParameterError.of("n", "draw", "small enough that n instances fit into memory", n)

@@ -98,12 +98,12 @@ class DelimitedReader(TextReader):
         return bool(filled) and like_values and not counted
 
     def _notify_of_missing_header(self, names: Sequence[str]) -> None:
-        """Warn that the first row seems to be missing; raise an error if it cannot be a header."""
-        way = "(pass header=False if it is a row)"
+        """Warn that the header seems to be missing; raise an error if the first line cannot be a header."""
+        way = "(pass header=False if the file has no header)"
         if len(set(names)) < len(names):
             what = f"{self.label}, line {self._at[1]}: the header must have distinct names"
             raise DataError(f"{what}. Got a line that looks like a row {way}.")
-        self._notify(f"The column names of {self.label} are numbers or values {way}: {listed(names)}.")
+        self._notify(f"The column names of {self.label} look like values {way}: {listed(names)}.")
 
     def _skip_lines(self, n: int, lines: list[bytes]) -> list[bytes]:
         """Skip the first n lines, and return the remaining lines."""
@@ -116,11 +116,11 @@ class DelimitedReader(TextReader):
         self._start = self._at = (self._at[0] + sum(map(len, lines)), self._at[1] + len(lines))
 
     def _preamble(self, lines: Sequence[str]) -> int:
-        """Return the number of lines above the header, such as titles, with an unusual number of cells.
+        """Return the number of lines above the header, e.g. titles, that have an unusual number of cells.
 
         The first line with the usual number of cells must have only distinct names. Otherwise no line is
         skipped, because this line is probably a row below a header with fewer cells. If a skipped line has
-        more filled cells than half of the usual number, a number must also occur below the header.
+        filled more than half of the usual number of cells, a number must also occur below the header.
         """
         try:
             rows = [[cell.strip() for cell in next(self._reader([line]), [])] for line in lines]
@@ -174,7 +174,7 @@ class DelimitedReader(TextReader):
             start, end = found
             line = self._at[1] + data.count(b"\n", 0, end) - 1
             row = repr(data[start:end].decode(self._encoding, "replace").strip())
-            rule = "close its quote (or pass quote='' if quotes have no meaning)"
+            rule = "have a closing quote (or pass quote='' if quotes have no special meaning)"
             self._unclosed.append((line, BadRow(self.label, f"line {line}", None, row[:SHOWN], rule)))
             lines = (self._filler * len(one) for one in data[start:end].split(b"\n"))
             data = data[:start] + b"\n".join(lines) + data[end:]
@@ -183,8 +183,8 @@ class DelimitedReader(TextReader):
     def _unclosed_row(self, data: bytes, ended: bool) -> tuple[int, int] | None:
         """Return the start of the first row with an unclosed quote and the end of the line with the quote.
 
-        A quote counts as unclosed if its value is very long or ends with the file. In addition, most lines
-        of the value must have as many cells as a row.
+        A quote counts as unclosed under two conditions. The quoted value is very long or extends to the end
+        of the file. In addition, most lines of the value have as many cells as a row.
         """
         if not self._quote or len(self.names) < 2 or self._quote.encode() not in data:
             return None
@@ -215,7 +215,7 @@ class DelimitedReader(TextReader):
     def _quotes_by_search(self, data: bytes) -> NDArray[np.intp]:
         """Return the offsets of the quotes around cells: an opening quote, its closing quote, and so on.
 
-        A quote inside a cell without quotes is part of its text, for example in ``5" pipe``.
+        Inside an unquoted cell, a quote is part of the text, for example in ``5" pipe``.
         """
         quote, around = ord(self._quote), np.frombuffer(b"\n" + data + b"\n", np.uint8)
         quotes = np.flatnonzero(around[1:-1] == quote)

@@ -23,13 +23,13 @@ class Drift(Stream):
 
     .. math:: P = 1 / (1 + \exp(-4 (n - position) / width))
 
-    and otherwise from `before`. A stream advances only when one of its instances is drawn. For several
-    drifts, pass a Drift as `before`: ``Drift(Drift(a, b, 1000), c, 2000)``.
+    and otherwise from `before`. Each of the two streams advances only when one of its own instances is
+    drawn. For several drifts, pass a Drift as `before`: ``Drift(Drift(a, b, 1000), c, 2000)``.
 
     Parameters
     ----------
     before, after
-        The two streams, with the same schema. They are copied: reading this stream does not advance them.
+        The two streams, with the same schema. The Drift reads copies, so the original streams do not advance.
     position
         The instance at which both streams are equally likely.
     width
@@ -46,7 +46,7 @@ class Drift(Stream):
     >>> Drift(streams.LED(), streams.Agrawal(), position=500)
     Traceback (most recent call last):
         ...
-    heros.ParameterError: The 'after' parameter of Drift must be a stream with the schema of 'before'.
+    heros.ParameterError: The 'after' parameter of Drift must be a stream with the same schema as 'before'.
     Got <Agrawal 'Agrawal(function=1)' at 0> instead.
     """
 
@@ -54,7 +54,7 @@ class Drift(Stream):
         if not isinstance(before, Stream):
             raise ParameterError.of("before", "Drift", "a stream", before)
         if not isinstance(after, Stream) or after.schema != before.schema:
-            raise ParameterError.of("after", "Drift", "a stream with the schema of 'before'", after)
+            raise ParameterError.of("after", "Drift", "a stream with the same schema as 'before'", after)
         self.at = whole(position, "position", "Drift", 0, 1 << 62)
         self.width = whole(width, "width", "Drift", 1, 1 << 62)
         self.seed = seed_of(seed, "seed", "Drift")
@@ -71,7 +71,7 @@ class Drift(Stream):
 
     @property
     def endless(self) -> bool:  # type: ignore[override]
-        """Whether both streams never end."""
+        """Whether neither of the two streams ends."""
         return self._before.endless and self._after.endless
 
     @property
@@ -128,7 +128,7 @@ def _drawn(side: Stream, n: int) -> tuple[Block, DataError | None]:
 
 
 def _interleave(before: Block, after: Block, after_drawn: NDArray[np.bool_]) -> Block:
-    """Merge the instances of both streams in the order drawn, up to the first unavailable instance."""
+    """Merge both streams in the order that `after_drawn` gives, up to the first unavailable instance."""
     sides, n = ((before, ~after_drawn), (after, after_drawn)), len(after_drawn)
     for (_, targets), drawn in sides:
         if len(targets) < np.count_nonzero(drawn):

@@ -85,10 +85,10 @@ def read(
     classes
         All classes, in the order of their indices.
     on_bad_row
-        How to handle an invalid row or a row without a target: "skip" it, or "raise" a DataError after the
-        rows before it. ``stream.bad_rows`` counts the skipped rows and stores the first ten.
-        `heros.streams.TooManyBadRows` is raised if at least twenty rows, and more than one in twenty rows
-        with a target, are bad. `heros.evaluate` then returns the results so far.
+        How to handle an invalid row or a row without a target: "skip" the row, or first return the rows
+        before it and then "raise" a DataError. ``stream.bad_rows`` counts the skipped rows and stores the
+        first ten. `heros.streams.TooManyBadRows` is raised if at least twenty rows, and more than one in
+        twenty rows with a target, are bad. `heros.evaluate` then returns the results so far.
     name
         The name of the stream; by default the file name without its suffixes, followed by the target if it is
         not the last column.
@@ -157,7 +157,7 @@ def reader_of(
 ) -> TableReader:
     """Return the reader for a file, chosen by `format` or by the file name."""
     try:
-        what = None if file.is_file() else "a directory" if file.is_dir() else "no such file"
+        what = None if file.is_file() else "it is a directory" if file.is_dir() else "there is no such file"
     except OSError as error:
         what = f"{error.strerror}"
     if what is not None:
@@ -165,7 +165,7 @@ def reader_of(
         with suppress(OSError):
             names += [one.name for one in file.parent.iterdir() if one.is_file()]
         close = did_you_mean(file.name, names, 0.8)  # with equal endings, all names are similar
-        raise DataError(f"The file {file} must exist. Got {what} instead.{close}")
+        raise DataError(f"The file {file} cannot be read: {what}.{close}")
     kind = _format(file, format)
     head = b""
     if kind in TEXTS:  # the reader reports a file that cannot be read

@@ -52,7 +52,7 @@ class Generator(Stream):
 
 
 class Synthetic(Generator):
-    """An endless stream from a generator of the compiled core, which `make` creates."""
+    """An endless stream from a generator of the compiled core; `make` creates this generator."""
 
     def __init__(self, name: str, schema: Schema, make: Callable[..., Any], *arguments: Any) -> None:
         self._make = partial(make, *arguments)
@@ -78,7 +78,7 @@ class Agrawal(Synthetic):
     seed
         Seed of the instances.
     perturbation
-        The noise added to numeric values after the class is assigned, as a share of their range.
+        The noise added to numeric values after the class is assigned, as a share of the range of the feature.
     balance
         Whether the two classes alternate.
 
@@ -153,7 +153,7 @@ class RandomRBF(Synthetic):
         self.features = whole(features, "features", "RandomRBF", 1, _MOST)
         self.centroids = whole(centroids, "centroids", "RandomRBF", 1, _MOST)
         if self.features * self.centroids > _MOST_COORDINATES:
-            rule = f"at most {_MOST_COORDINATES // self.features} with {self.features} features"
+            rule = f"at most {_MOST_COORDINATES // self.features} if there are {self.features} features"
             raise ParameterError.of("centroids", "RandomRBF", rule, centroids)
         self.model_seed = seed_of(model_seed, "model_seed", "RandomRBF")
         self.instance_seed = seed_of(instance_seed, "instance_seed", "RandomRBF")
@@ -313,7 +313,7 @@ def _friedman(X: Rows) -> NDArray[np.float64]:
 
 
 class Hyperplane(Numbers):
-    """A stream whose target is a weighted sum of the features; the weights change with every instance.
+    """A stream whose target is a weighted sum of the features; some weights change with every instance.
 
     y = w·x + noise. The weights are random, in [−1, 1]; each of the first `drifting` weights oscillates as
     w·cos(2π t/period + phase) with a period of 1/speed instances.

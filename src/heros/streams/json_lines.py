@@ -65,8 +65,11 @@ class JsonReader(TextReader):
         for name in sorted(names):
             if len(self._known) < len(self.names) + 5:
                 self._known.add(name)
-                what = f"The field {name!r} is left out: it first appears in line {line:,} of {self.label}"
-                notice(f"{what}; the first lines define the columns.", DataNotice)
+                what = (
+                    f"The field {name!r} is left out, because it first appears in line {line:,} of "
+                    f"{self.label}"
+                )
+                notice(f"{what}. Only fields in the first lines become columns.", DataNotice)
 
     def _cell_of(self, value: Any) -> Any:
         kind = type(value)
@@ -98,7 +101,10 @@ def is_json(head: bytes) -> bool:
 
 
 def _names_in(lines: Sequence[str]) -> list[str]:
-    """Return the fields in order of appearance, but keep the last early field last as a possible target."""
+    """Return the fields in order of appearance; the last field of the first hundred lines comes last.
+
+    The last field is the default target, so a field that first appears later must not come last.
+    """
     early: dict[str, None] = {}
     late: dict[str, None] = {}  # fields that first appear after a hundred lines
     for number, line in enumerate(lines):

@@ -26,7 +26,7 @@ FEW_NUMBERS = 20
 MOST_WORDS = 5
 """The maximum number of words or groups of names that a message lists."""
 
-HINT = " (or list it in nominal= or ignore=, or the word in missing=)"
+HINT = " (or list the column in nominal= or ignore=, or the value in missing=)"
 
 
 class Layout:
@@ -69,7 +69,7 @@ class Layout:
         return isinstance(self.classes, NumberColumn)
 
     def _counts(self, index: int) -> dict[str, int]:
-        """Return the number of occurrences of each label of a column."""
+        """Return the number of occurrences of each value of a column."""
         array = self.first.columns[index]
         if pa.types.is_nested(array.type):
             what = f"{self.reader.label}: the column {self.reader.names[index]!r}"
@@ -88,7 +88,7 @@ class Layout:
         return NumberColumn(self.reader.names[self.target], format=self._format(self.target), rule=rule)
 
     def _target_is_number(self) -> bool:
-        """Return whether the options make the target numeric, or many target values have decimals."""
+        """Return whether the target is numeric: by an option, or by many numbers, some with decimals."""
         name, options = self.reader.names[self.target], self.options
         if options.task is not None or name in options.numeric:
             return options.task != "classification"
@@ -113,7 +113,7 @@ class Layout:
         return format_of(self.counts(index), comma=self._comma)[0] if text else None
 
     def _has_decimal_commas(self) -> bool:
-        """Return whether commas are probably decimal marks, as other columns or the delimiter suggest."""
+        """Return whether commas are probably decimal marks, judging by other columns or by the delimiter."""
         names, excluded = self.reader.names, {*self.options.ignore, *self.options.nominal}
         arrays = enumerate(self.first.columns)
         texts = (index for index, array in arrays if is_text(array.type) and names[index] not in excluded)
@@ -138,12 +138,12 @@ class Layout:
         found = date_format_of(labels) or (date_format_of_numbers(labels), False)
         form = DateFormat.of(written) if written else found[0]
         if form is None:
-            rule = "a list of columns with dates or seconds since 1970 (or give a strptime format)"
+            rule = "a list of columns with dates or seconds since 1970 (or a mapping to strptime formats)"
             raise ParameterError.of("dates", options.owner, rule, name)
         return date_column(name, form, labels)
 
     def _declared_or_inferred(self, index: int) -> Column | str | None:
-        """Return a declared or inferred column, or the reason to ignore the column; None without values."""
+        """Return a declared or inferred column, the reason to ignore the column, or None without values."""
         array, declared = self.first.columns[index], self.reader.declared(index)
         if isinstance(declared, NameColumn):
             return self._nominal(index, None, self.options.most_values)
@@ -161,7 +161,7 @@ class Layout:
         return found
 
     def _nominal(self, index: int, values: Sequence[object] | None, most: int | None) -> NameColumn:
-        """Return a nominal column with the given or declared values, or an empty column."""
+        """Return a nominal column with the given or declared values, or else without values."""
         name = self.reader.names[index]
         if values is not None:
             return NameColumn(name, Codes(str(label_of(value)) for value in values), closed=True)
@@ -194,17 +194,18 @@ class Layout:
         what = not_classes(self.counts(self.target))
         if not what:
             return ""
-        each = "task='classification' if each value is a class)."
+        each = "task='classification' if each value is a class."
         if words := not_numbers(self.counts(self.target)):
             listed = ",".join(map(repr, words[:MOST_WORDS]))
             more = f" and {len(words) - MOST_WORDS} more" if len(words) > MOST_WORDS else ""
             return (
-                f"the target {target!r} must hold numbers or classes. Got {what}: most are numbers, but not "
-                f"{listed}{more} (missing=[{listed}] if such rows have no target; {each}"
+                f"the target {target!r} must hold numbers or classes. Got {what}. Most values are "
+                f"numbers, but not {listed}{more}. Set missing=[{listed}] if such rows have no target, or "
+                f"{each}"
             )
         return (
-            f"the target {target!r} must hold classes. Got {what} (name the column with the classes in "
-            f"target=; or set task='regression' if these are quantities, {each}"
+            f"the target {target!r} must hold classes. Got {what}. Choose another column "
+            f"with target=, or set task='regression' if the values are quantities, or {each}"
         )
 
     def numeric_classes_notice(self) -> str:
@@ -219,7 +220,8 @@ class Layout:
         name = self.reader.names[self.target]
         return (
             f"The {len(counts)} different numbers of the target {name!r} are read as classes "
-            "(set task='regression' if they are quantities, task='classification' if this is right)."
+            "(set task='regression' if the numbers are quantities, or task='classification' to hide this "
+            "notice)."
         )
 
     def similar_classes_notice(self) -> str:
@@ -241,7 +243,10 @@ class Layout:
         nominal = "nominal= of streams.from_frame" if options.owner == "from_frame" else "nominal="
         for index, why in self.ignored.items():
             name = self.reader.names[index]
-            yield f"The column {name!r} is left out: {why} ({nominal} keeps it, ignore= hides this notice)."
+            yield (
+                f"The column {name!r} is left out: {why} (use {nominal} to keep the column, or ignore= "
+                f"to hide this notice)."
+            )
         named = {*options.nominal, *options.numeric, *options.dates, options.weights}
         for index, column in self.features.items():
             if column.name in named:
@@ -249,15 +254,18 @@ class Layout:
             if words := reading_of(column):
                 features = ", ".join(f"'{feature.name}'" for feature in column.features())
                 into = f": {features}" if isinstance(column, DateColumn) else ""
-                yield f"The column {column.name!r} is read as {words}{into} ({nominal} reads it as names)."
+                yield (
+                    f"The column {column.name!r} is read as {words}{into} (use {nominal} to read it as "
+                    f"names)."
+                )
             elif options.most_values is not None and (hint := self.numeric_values_hint(index)):
-                yield f"The column {column.name!r} is read as names: {hint}."
+                yield f"The column {column.name!r} is read as names, but contains {hint}."
             if example_with_zeros := self.example_with_zeros(index):
                 loss = f"loses leading zeros, such as those of {example_with_zeros!r}"
-                yield f"The column {column.name!r} {loss} ({nominal} reads it as names)."
+                yield f"The column {column.name!r} {loss} (use {nominal} to read it as names)."
             if isinstance(column, NameColumn) and not column.closed and (same := similar(self.counts(index))):
                 values = f"{same}: each name is a separate value"
-                yield f"The column {column.name!r} has {values} ({nominal} hides this notice)."
+                yield f"The column {column.name!r} has {values} (use {nominal} to hide this notice)."
 
     def example_with_zeros(self, index: int) -> str:
         """Return a value with leading zeros, such as a postcode, in a column read as numbers."""
@@ -266,7 +274,7 @@ class Layout:
         return next((text for text in self.counts(index) if re.fullmatch(r"0\d+", text)), "")
 
     def numeric_values_hint(self, index: int) -> str:
-        """Return the reason why a nominal column may hold numbers; an empty string if it looks normal."""
+        """Return the reason why a nominal column may hold numbers; an empty string without a reason."""
         column = self.features[index]
         if not isinstance(column, NameColumn) or column.closed or not is_text(self.first.columns[index].type):
             return ""
@@ -277,7 +285,7 @@ class Layout:
         if 2 * len(units) > len(counts):
             return f"numbers with units, such as {units[0]!r}"
         if 2 * format_of(counts)[1] >= sum(counts.values()):
-            return "most values are numbers (numeric= reads the column as numbers)"
+            return "mostly numbers (use numeric= to read the column as numbers)"
         return ""
 
 

@@ -152,7 +152,7 @@ def _arrays(X: ArrayLike, y: ArrayLike) -> tuple[NDArray[Any], NDArray[Any]]:
     except MemoryError:
         raise DataError(f"{must} fit into memory. Got the shape {rows.shape} instead.") from None
     except (TypeError, ValueError) as error:
-        raise DataError(f"{both} be arrays. Got: {error}") from None
+        raise DataError(f"{both} be arrays. The error was: {error}") from None
     if is_masked(X) or is_masked(y):
         raise DataError(f"{both} have no masks. Got masked arrays (use NaN for missing values).")
     if rows.ndim != 2 or rows.shape[1] == 0 or rows.dtype.kind not in "fiub":
@@ -165,8 +165,8 @@ def _arrays(X: ArrayLike, y: ArrayLike) -> tuple[NDArray[Any], NDArray[Any]]:
         raise DataError(f"The 'y' of from_arrays must have {len(rows)} labels. Got {what} instead.")
     if len(infinite):
         row, column = infinite[0]
-        where = f"in row {row + 1}, column {column + 1}"
-        raise DataError(f"{must} be finite or NaN {where}. Got {rows[row, column]} instead.")
+        where = f"{rows[row, column]} in row {row + 1}, column {column + 1}"
+        raise DataError(f"{must} hold only finite numbers or NaN. Got {where} instead.")
     return rows, labels
 
 
@@ -203,7 +203,7 @@ def _chosen(names: Sequence[str] | None, nominal: Sequence[str | int], width: in
         names = expect_list(names, "names", "from_arrays")
     chosen = [f"x{j + 1}" for j in range(width)] if names is None else [str(name) for name in names]
     if len(chosen) != width:
-        raise ParameterError.of("names", "from_arrays", f"{width} names", names)
+        raise ParameterError.of("names", "from_arrays", f"a list of {width} names", names)
     for feature in nominal:
         valid = isinstance(feature, str | int | np.integer) and (feature in chosen or feature in range(width))
         if not valid:

@@ -26,18 +26,18 @@ def load(name: str, *, length: int | None = None) -> Stream:
 
     The synthetic streams (``agr_a``, ``agr_g``, ``led_a``, ``led_g``, ``rbf_f``, ``rbf_m``: one million
     instances; a = abrupt drifts, g = gradual, f = fast, m = moderate) are generated while reading. The real
-    streams (``airlines``, ``electricity``, ``wisdm``, ``covtype``, ``nomao``) are stored in the data
-    directory: the environment variable HEROS_DATA, or the user's cache directory if it is not set. They are
-    downloaded once. ``deliveries`` (6,000 orders, some of them late) is included in the package.
+    streams (``airlines``, ``electricity``, ``wisdm``, ``covtype``, ``nomao``) are downloaded once to the
+    data directory. The environment variable HEROS_DATA sets this directory; by default it is the user's cache
+    directory. ``deliveries`` (6,000 orders, some of them late) is included in the package.
 
     Parameters
     ----------
     name
         One of `NAMES` or `EXAMPLES`.
     length
-        The number of instances. The three drifts of a synthetic stream are after one, two and three quarters
-        of the instances. A gradual drift takes `length` / 20 instances. A real stream ends after its first
-        `length` instances.
+        The number of instances. The three drifts of an ``agr`` or ``led`` stream are after one, two and three
+        quarters of the instances. A gradual drift takes `length` / 20 instances. A real stream ends after its
+        first `length` instances.
 
     Examples
     --------

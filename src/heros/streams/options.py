@@ -101,7 +101,7 @@ class Options:
             elif word in ("numeric", "ignore"):
                 kinds[word].append(name)
             elif word in roles:
-                rule = f"The columns must have at most one column of the kind {word!r}"
+                rule = f"At most one column may have the kind {word!r}"
                 raise DataError(f"{rule}. Got {roles[word]!r} and {name!r}.")
             else:
                 roles[word] = name
@@ -143,10 +143,10 @@ class Options:
         for one, other in (("numeric", "nominal"), ("dates", "nominal"), ("dates", "numeric")):
             both = set(getattr(self, one)) & set(getattr(self, other))
             if both:
-                raise self._error(one, f"without columns named in {other!r}", sorted(both))
+                raise self._error(one, f"a list without the columns in {other!r}", sorted(both))
         target = self.target_among(names)
         if target in self.ignore:
-            raise self._error("ignore", "without the target", list(self.ignore))
+            raise self._error("ignore", "a list without the target column", list(self.ignore))
         if (weights := self.weights) is not None:
             if weights == target:
                 raise self._error("weights", "a column other than the target", weights)
@@ -159,7 +159,9 @@ class Options:
             raise self._too_small(f"{[name for name in names if name not in self.ignore]}")
 
     def _too_small(self, got: str) -> DataError:
-        return DataError(f"The table of {self.owner} must have a target and a feature. Got {got} instead.")
+        return DataError(
+            f"The table of {self.owner} must have a target column and a feature column. Got {got} instead."
+        )
 
     def _error(self, parameter: str, rule: str, given: object, known: Sequence[str] = ()) -> ParameterError:
         return ParameterError.of(parameter, self.owner, rule, given, known)
@@ -176,16 +178,18 @@ def _kinds(columns: Columns) -> Mapping[str, Any]:
         if path.suffix.lower() == ".csv":  # the file may have a header
             rows = [row for row in csv.reader(text.splitlines(), skipinitialspace=True) if row]
             if any(len(row) != 2 for row in rows):
-                raise ValueError("a row must have two cells: a column and its kind")  # noqa: TRY301
+                raise ValueError("each row must have two cells: a column and its kind")  # noqa: TRY301
             return _distinct((name, kind) for name, kind in rows if (name, kind) != ("column", "kind"))
         is_json = path.suffix.lower() == ".json"
         found = json.loads(text, object_pairs_hook=_distinct) if is_json else tomllib.loads(text)
     except (OSError, ValueError, RecursionError) as error:
         must = f"The columns file {path} must be readable as TOML, JSON or CSV."
-        raise DataError(f"{must} Got: {error}") from None
+        raise DataError(f"{must} The error was: {error}") from None
     inner = found.get("columns", found) if isinstance(found, dict) else None
     if not isinstance(inner, dict):
-        raise DataError(f"The columns file {path} must map columns to kinds. Got {type(found).__name__}.")
+        raise DataError(
+            f"The columns file {path} must map columns to kinds. Got the type {type(found).__name__}."
+        )
     return inner
 
 
@@ -194,6 +198,6 @@ def _distinct(pairs: Iterable[tuple[str, Any]]) -> dict[str, Any]:
     found = dict[str, Any]()
     for name, kind in pairs:
         if name in found:
-            raise ValueError(f"the column {name!r} must be named once")
+            raise ValueError(f"the column {name!r} must be listed only once")
         found[name] = kind
     return found

@@ -20,7 +20,7 @@ __all__ = ["from_iter"]
 Pair = tuple[Mapping[str, Any], Any]
 Pairs = Iterable[Pair] | AsyncIterable[Pair]
 
-RULE = "an iterable or a function that returns one"
+RULE = "an iterable, or a function that returns an iterable"
 
 
 def from_iter(
@@ -59,8 +59,8 @@ def from_iter(
     waits
         Whether reading the next pair may block. If so, `evaluate` reads the pairs in a background thread; an
         async iterable runs in an event loop of that thread. The default is True for iterators and for results
-        of functions. Pass False for an iterator that must stay in its thread, such as the rows of an SQLite
-        connection.
+        of functions. Pass False for an iterator that must be read in its own thread, such as the rows of an
+        SQLite connection.
     name
         The name of the stream.
 
@@ -125,8 +125,8 @@ class PairStream(RowStream):
     def _expect_source(self, what: str) -> None:
         """Raise a DataError if the pairs cannot be read again."""
         if self._single_use:
-            advice = "pass from_iter a function that returns a new iterator"
-            raise DataError(f"The stream {self.name!r} reads an iterator, which cannot {what}: {advice}.")
+            advice = "Pass a function that returns a new iterator to from_iter"
+            raise DataError(f"The stream {self.name!r} reads an iterator, which cannot {what}. {advice}.")
 
     def _copy_for_stream(self) -> Stream:
         return self if self._single_use else super()._copy_for_stream()

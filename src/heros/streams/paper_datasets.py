@@ -115,8 +115,8 @@ def _check_shape(real: RealStream, schema: Schema, rows: int, where: str) -> Non
     found = (rows, nominal, schema.n_features - nominal, list(schema.classes))
     expected = (real.n_instances, real.n_nominal, real.n_numeric, list(real.class_counts))
     if found != expected:
-        form = "{:,} rows, {} nominal and {} numeric features, the classes {}"
-        must = f"{where} must hold the stream {real.name!r}: {form.format(*expected)}."
+        form = "{:,} rows, {} nominal and {} numeric features, and the classes {}"
+        must = f"{where} must hold the stream {real.name!r} with {form.format(*expected)}."
         raise DataError(f"{must} Got {form.format(*found)} instead.")
 
 
@@ -132,8 +132,8 @@ def _install(real: RealStream, path: Path) -> None:
         raise
     except (OSError, HerosError) as error:
         got = f"{reason(error)}." if isinstance(error, OSError) else str(error)
-        hint = "the environment variable HEROS_DATA sets another directory"
-        raise DataError(f"The data directory {path.parent} cannot be written to ({hint}): {got}") from None
+        hint = "Set the environment variable HEROS_DATA to use another directory."
+        raise DataError(f"The data directory {path.parent} cannot be written to: {got} {hint}") from None
 
 
 def _download(real: RealStream, arff: Path, path: Path) -> None:
@@ -146,7 +146,7 @@ def _download(real: RealStream, arff: Path, path: Path) -> None:
             errors.append(str(error))
     what = f"The stream {real.name!r} is not in {path.parent} and could not be downloaded: {' '.join(errors)}"
     hint = f"{path.name} (a Parquet file with the label in the last column, 'class')"
-    raise DataError(f"{what} Save it there manually as {hint}.")
+    raise DataError(f"{what} Save the stream in this directory manually as {hint}.")
 
 
 def _download_from(url: str, real: RealStream, arff: Path) -> None:
@@ -163,7 +163,7 @@ def _download_from(url: str, real: RealStream, arff: Path) -> None:
             if member is None or content is None:
                 raise DataError(f"{url} contains no file *_transformed.arff.")
             if member.size > most:
-                raise DataError(f"{url} contains a file longer than the limit of {most:,} bytes.")
+                raise DataError(f"{url} contains a file larger than the limit of {most:,} bytes.")
             with content, OutputFile(os.open(arff, os.O_WRONLY | os.O_CREAT, 0o644)) as file:
                 shutil.copyfileobj(content, file)
     except (tarfile.TarError, gzip.BadGzipFile, zlib.error, EOFError):
@@ -190,7 +190,7 @@ def _convert(real: RealStream, arff: Path, path: Path) -> None:
         if counts != real.class_counts:
             raise DataError(f"{must} class counts {real.class_counts}. Got {dict(counts)} instead.")
         if real.labels not in (None, digest.hexdigest()):
-            rule = f"labels in their order (SHA-256 {real.labels})"
+            rule = f"labels in the original order (SHA-256 {real.labels})"
             raise DataError(f"{must} {rule}. Got {digest.hexdigest()} instead.")
 
 
@@ -224,7 +224,7 @@ def fetch(url: str, path: Path, title: str, most: int = 1 << 30) -> None:
                 while piece := answer.read(1 << 16):
                     received += len(piece)
                     if max(received, total or 0) > most:
-                        raise DataError(f"{url} is longer than the limit of {most:,} bytes.")
+                        raise DataError(f"{url} is larger than the limit of {most:,} bytes.")
                     file.write(piece)
                     bar.update(task, completed=received)
     except urllib.error.HTTPError as error:
@@ -244,7 +244,7 @@ def _opener(url: str) -> Any:
     class Redirects(urllib.request.HTTPRedirectHandler):
         def redirect_request(self, req: Any, fp: Any, code: int, msg: str, headers: Any, newurl: str) -> Any:
             if req.full_url.startswith("https:") and not newurl.startswith("https:"):
-                raise DataError(f"{url} redirected to {newurl}, without encryption; this is not allowed.")
+                raise DataError(f"{url} redirected to {newurl} without encryption. This is not allowed.")
             return super().redirect_request(req, fp, code, msg, headers, newurl)
 
     return urllib.request.build_opener(Redirects)

@@ -49,7 +49,7 @@ def read_pipe(
     """
     options, text = Options.of("read", settings)
     if encoding is not None and checked_encoding(encoding)[1] is not None:
-        rule = "one that extends ASCII, such as 'latin-1', for standard input"
+        rule = "an encoding that extends ASCII, such as 'latin-1', if standard input is read"
         raise ParameterError.of("encoding", "read", rule, encoding)
     pipe = Pipe(file)
     reader: PipeReader
@@ -201,7 +201,7 @@ class Pipe:
         except KeyboardInterrupt:
             data = b""
         except OSError as error:
-            raise DataError(f"standard input cannot be read to its end: {error}") from None
+            raise DataError(f"standard input cannot be read completely: {error}") from None
         self.ended = not data
         return data
 

@@ -57,22 +57,25 @@ class ColumnLook:
     def warning(self) -> str:
         """A warning about the column for the user; an empty string if there is none."""
         if self.numbers_rows:
-            way = f"(ignore=[{self.name!r}] leaves it out)"
+            way = f"(use ignore=[{self.name!r}] to ignore the column)"
             return f"The column {self.name!r} is used as a feature, but seems to hold row numbers {way}."
         words = {word: n for word, n in self.words.items() if word.isalpha()}  # "NA" may be a name
         if self.kind not in ("names", "target") or not words:
             return ""
         shown = ", ".join(f'"{word}" in {n:,} rows' for word, n in words.items())
         every = ", ".join(f'"{name}"' for name in [*words, *self.examples][:3])
-        way = f'columns= with the list of all its values, "{self.name}": [{every}, ...], keeps them as names'
+        way = (
+            f"to keep them as names, list all values of the column in columns=, as in "
+            f'"{self.name}": [{every}, ...]'
+        )
         if self.kind == "target":
-            way = "classes= with all classes keeps them as classes"
+            way = "to keep them as classes, list all classes in classes="
         return f"The column {self.name!r} has words that are read as missing: {shown} ({way})."
 
 
 @dataclass(frozen=True)
 class Look:
-    """A preview of a file: its columns as inferred from its first rows. It prints as a table."""
+    """A preview of a file: its columns as inferred from the first rows. Printing a Look shows a table."""
 
     source: str
     rows: int
@@ -92,7 +95,7 @@ class Look:
         return self.text()
 
     def text(self, *, all: bool = False) -> str:
-        """Return a table of the columns, or a summary of very many columns unless `all` is set."""
+        """Return a table of the columns or, for very many columns, a summary unless `all` is set."""
         text = StringIO()
         shown, more = (self.columns, ()) if all or len(self.columns) <= MOST_COLUMNS else self._summary()
         table = Table(("column", "read as", "values", "missing", "examples and notes"), align="llrrw")
@@ -113,9 +116,12 @@ class Look:
         odd += [one for one in self.columns if one.note and one.kind not in first]
         kinds = ", ".join(f"{n:,} {kind}" for kind, n in Counter(one.kind for one in self.columns).items())
         gaps = sum(one.missing > 0 for one in self.columns)
-        text = f"{len(self.columns):,} columns: {kinds}; {gaps:,} with missing values."
-        omitted = f", without {len(odd) - MOST_ODD:,} more" if len(odd) > MOST_ODD else ""
-        text = f"{text} Only the target and unusual columns are shown{omitted} (all= shows all columns)."
+        text = f"{len(self.columns):,} columns: {kinds}. Columns with missing values: {gaps:,}."
+        omitted = f", except for {len(odd) - MOST_ODD:,} more" if len(odd) > MOST_ODD else ""
+        text = (
+            f"{text} Only the target and unusual columns are shown{omitted} (use all=True to show all "
+            f"columns)."
+        )
         return odd[:MOST_ODD], (text,)
 
     def _classes(self) -> str:
@@ -197,7 +203,7 @@ def _preview_of(layout: Layout, index: int, raw: Chunk) -> ColumnLook:
         note = _words_note(words, "target")
         return ColumnLook(name, "target", len(counts), missing, examples, note, usual)
     if index in layout.empty:
-        kind, note = "empty", "its kind depends on its first value"
+        kind, note = "empty", "the kind depends on the first value"
     elif column is None:
         kind, note = "left out", layout.ignored.get(index, "as requested")
     else:
@@ -225,8 +231,8 @@ def _words_note(words: Counter[str], kind: str) -> str:
     more = f" and {len(words) - WORDS} more words" if len(words) > WORDS else ""
     may_be_name = any(map(str.isalpha, words))  # "NA" may be a name, "N/A" is not
     hint = {
-        "names": " (columns= with the list of all its values keeps such a word as a name)",
-        "target": " (classes= with all classes keeps such a word as a class)",
+        "names": " (to keep such a word as a name, list all values of the column in columns=)",
+        "target": " (to keep such a word as a class, list all classes in classes=)",
     }.get(kind, "")
     return f"missing: {shown}{more}{hint if may_be_name else ''}"
 
@@ -263,21 +269,24 @@ def _notes(layout: Layout, index: int, counts: dict[str, int]) -> Iterator[str]:
         if words and not column.closed:
             counted = ", ".join(f'"{_cut(word)}" {n:,}' for word, n in words.items())
             listed = ",".join(map(repr, words))
-            yield f"{counted} times (missing=[{listed}] reads such values as missing)"
+            yield f"{counted} times (use missing=[{listed}] to read such values as missing)"
     else:
         _, faults = column.convert(layout.first.columns[index])
         if faults:
             words = Counter(why.value for why in faults.values())
             shown = ",".join(word for word, _ in words.most_common(WORDS))
             more = f" and {len(words) - WORDS} more" if len(words) > WORDS else ""
-            yield f"{len(faults):,} bad rows with {shown}{more} (missing=[{shown}] reads them as missing)"
+            yield (
+                f"{len(faults):,} bad rows with {shown}{more} (use missing=[{shown}] to read such "
+                f"values as missing)"
+            )
         if isinstance(column, NumberColumn):
             if zeros := layout.example_with_zeros(index):
-                yield f"leading zeros, such as {zeros!r}, are lost (nominal= keeps them, as names)"
+                yield f"leading zeros, such as {zeros!r}, are lost (use nominal= to keep them)"
             if date_format_of_numbers(counts) is not None:
-                yield "these may be seconds since 1970 (dates= reads them as dates)"
+                yield "the numbers may be seconds since 1970 (use dates= to read them as dates)"
             elif _is_row_number(layout, column, index):
-                yield "a different whole number in every row: an identifier?"
+                yield "a different whole number in every row; this may be an identifier"
     if len(counts) == 1 and rows > 1:
         yield "the same value in all rows"
 

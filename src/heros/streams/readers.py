@@ -44,7 +44,7 @@ class Chunk:
 
 
 class TableReader(ABC):
-    """A reader of the rows of a table. A copy or a pickled reader continues from the same row."""
+    """A reader of the rows of a table. A copied or unpickled reader continues from the same row."""
 
     names: Sequence[str]
     n_rows: int | None = None  # total number of rows; None if unknown
@@ -60,7 +60,7 @@ class TableReader(ABC):
         self.given_words = tuple(word for word in words if word not in MISSING)
 
     def keep_names(self, values: Mapping[str, Collection[str]]) -> None:
-        """Keep the listed values of each column, even if such strings usually stand for missing values."""
+        """Never read the listed values of a column as missing, even if such strings usually mean missing."""
         listed = {name: Words(names) for name, names in values.items()}
         self._kept_names = {
             name: {word for word in self.words if word in names} for name, names in listed.items()
@@ -101,7 +101,9 @@ class TableReader(ABC):
     def _distinct(self, names: Sequence[str]) -> Sequence[str]:
         twice = sorted(name for name, times in Counter(names).items() if times > 1)
         if twice:
-            raise DataError(f"{self.label}: the columns must have distinct names. Got {twice} twice.")
+            raise DataError(
+                f"{self.label}: the columns must have distinct names. Got {twice} more than once."
+            )
         return names
 
     def _notify(self, text: str) -> None:

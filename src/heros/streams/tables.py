@@ -32,7 +32,7 @@ Converted = tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.bool_], F
 
 
 def weighed(stream: TableStream, options: Options) -> Stream:
-    """Return the stream; use the weight column as weights if the options name such a column."""
+    """Return the stream, with the weight column as weights if the options name such a column."""
     return stream if options.weights is None else stream.with_weights(options.weights)
 
 
@@ -122,7 +122,7 @@ class TableRows(RowBlocks):
         self._first, self._stretches = None, None  # set again with the next chunk
 
     def fetch(self, most: int, timeout: float | None) -> Sequence[Any] | Signal:
-        """Return the next stretch, and the index of the next row that is bad or must be encoded alone."""
+        """Return the next stretch, and the next row if it is bad or must be encoded separately."""
         try:
             while self._stretches is None or not (items := self._stretches.next()):
                 chunk = self.reader.read_within(most, timeout)

@@ -71,17 +71,18 @@ class TextReader(TableReader):
             if (encoding := legacy_encoding(data)) is not None:
                 self._encoding = encoding
                 self._notify(
-                    f"{self.label} is not UTF-8: it is read as {encoding} (encoding= overrides this)."
+                    f"{self.label} is not UTF-8 and is read as {encoding} (use encoding= to set another "
+                    f"encoding)."
                 )
 
     def _first_bytes(self, enough: Callable[[bytes], bool]) -> bytes:
-        """Read the first bytes, which decide the columns, until `enough` returns True."""
+        """Read bytes from the start of the file until they are `enough` to infer the columns."""
         file, head = self._open(), b""
         while not enough(head) and len(head) <= LONGEST and (more := self._read(file, 1 << 16)):
             head += more
         self._close()
         if b"\0" in head.partition(b"\n")[0]:
-            rule = "be text (or set encoding=, such as utf-16-le)"
+            rule = "be text (or set encoding=, for example to utf-16-le)"
             raise DataError(f"{self.label} must {rule}. Got NUL bytes in its first line.")
         self._detect_encoding(head)
         return head
@@ -132,7 +133,10 @@ class TextReader(TableReader):
 
     def _expect_line_end(self, data: bytes) -> None:
         if len(data) > LONGEST:
-            rule = f"a row must end within {LONGEST >> 20} MB (or pass quote='' if quotes have no meaning)"
+            rule = (
+                f"a row must end within {LONGEST >> 20} MB (or pass quote='' if quotes have no special "
+                f"meaning)"
+            )
             raise DataError(f"{self.label}, line {self._at[1]}: {rule}. Got an unclosed quote.")
 
     def _take_bytes(self, data: bytes) -> RawRecords:
@@ -166,7 +170,7 @@ class TextReader(TableReader):
         try:
             return bytes(file.read(n))
         except BROKEN as error:
-            raise BrokenOff(f"{self.label} cannot be read to its end: {error}") from None
+            raise BrokenOff(f"{self.label} cannot be read completely: {error}") from None
 
     def _expect_unchanged(self) -> None:
         """Raise an error if the file was rewritten since it was opened; rows may be appended."""
@@ -238,21 +242,21 @@ class TextReader(TableReader):
         return re.sub(rb"^%b+$\n?" % self._filler, b"", data, flags=re.MULTILINE)
 
     def _filled_before(self, records: RawRecords, line: int) -> int:
-        """Return the number of lines before this line that are not blank."""
+        """Return the number of non-blank lines before this line."""
         lines = records.data.split(b"\n", line - records.line)[:-1]
         return sum(one.strip(self._filler + b"\r") != b"" for one in lines)
 
     def _checked(self, line: int, cells: list[str]) -> Record:
-        """Return a record with the right number of cells and a valid encoding, or its error."""
+        """Return the cells as a record, or an error if their number or encoding is wrong."""
         if len(cells) != len(self.names):
             lines = 1 + sum(cell.count("\n") for cell in cells)
-            quoted = f" (it has {lines:,} lines, because a quote joins them)" if lines > 1 else ""
+            quoted = f" (a quote joins {lines:,} lines into this row)" if lines > 1 else ""
             return self._error_of(line, str(len(cells)), f"have {len(self.names)} columns{quoted}")
         if not all(map(str.isascii, cells)):
             for name, cell in zip(self.names, cells, strict=True):
                 if any("\udc80" <= character <= "\udcff" for character in cell):
                     raw = cell.encode(self._encoding, "surrogateescape")
-                    rule = f"be {self._encoding.upper()} text (or set encoding=, such as latin-1)"
+                    rule = f"be {self._encoding.upper()} text (or set encoding=, for example to latin-1)"
                     return self._error_of(line, repr(raw), rule, name)
         words = self.words
         return line, [None if (cell := one.strip(BLANKS)) in words else cell for one in cells]
@@ -285,7 +289,7 @@ class RawRecords:
         return list(StringIO(self.data.decode(self.encoding, "surrogateescape"), newline="\n"))
 
     def utf8(self) -> bytes:
-        """Return the bytes in UTF-8."""
+        """Return the text, re-encoded as UTF-8."""
         return self.data if self.encoding == "utf-8" else self.data.decode(self.encoding).encode()
 
 
@@ -296,11 +300,13 @@ def opened_file(path: Path) -> pa.NativeFile:
         try:
             return pa.PythonFile(zipfile.ZipFile(path).open(zipped_name(path)), "r")
         except (RuntimeError, NotImplementedError) as error:  # a password, or an unknown compression method
-            raise DataError(f"{path} must be a zip file that can be opened. Got: {error}.") from None
+            raise DataError(
+                f"{path} must be a zip file that can be opened. The error was: {error}."
+            ) from None
     try:
         file = pa.OSFile(os.fsencode(path))
     except FileNotFoundError:
-        raise DataError(f"The file {path} must exist while it is read. Got no such file.") from None
+        raise DataError(f"The file {path} was removed before it was read completely.") from None
     return pa.input_stream(file, COMPRESSIONS[suffix]) if suffix in COMPRESSIONS else file
 
 
@@ -310,10 +316,10 @@ def zipped_name(path: Path) -> str:
         with zipfile.ZipFile(path) as archive:
             names = [name for name in archive.namelist() if not name.endswith("/")]
     except (OSError, zipfile.BadZipFile) as error:
-        raise DataError(f"{path} must be a zip file. Got: {error}.") from None
+        raise DataError(f"{path} must be a zip file. The error was: {error}.") from None
     found = [name for name in names if not name.startswith("__MACOSX/") and Path(name).name[0] != "."]
     if len(found) != 1:
-        raise DataError(f"{path} must contain one file. Got {listed(found) or 'none'} instead.")
+        raise DataError(f"{path} must contain exactly one file. Got {listed(found) or 'no files'} instead.")
     return found[0]
 
 

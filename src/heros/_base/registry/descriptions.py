@@ -27,7 +27,7 @@ def described(part: object) -> dict[str, Any]:
 def _described(part: object, depth: int) -> dict[str, Any]:
     kind = type(part)
     if depth == 0:
-        raise HerosError(f"Parts must be nested at most {DEEPEST} levels deep.")
+        raise HerosError(f"The parts of a model must be nested at most {DEEPEST} levels deep.")
     if not _registered(kind):
         return {"own": f"{kind.__module__}.{kind.__qualname__}"}
     values = {name: _value(getattr(part, name), depth - 1) for name in parameters(kind)}
@@ -52,34 +52,36 @@ def rebuilt(description: object, role: str, given: Any = None) -> Any:
     """Create a part from its description, or return the `given` part if it has the same description."""
     if given is not None:
         if described(given) != description:
-            raise ParameterError.of(role, "load", f"the part in the file, {description}", described(given))
+            rule = f"equal to the {role} in the file, {description}"
+            raise ParameterError.of(role, "load", rule, described(given))
         return given
     return _part_from(description, role, DEEPEST)
 
 
 def _part_from(description: object, role: str, depth: int) -> Any:
     if not isinstance(description, dict):
-        raise DataError(f"A description must be a mapping. Got {type(description).__name__} instead.")
+        raise DataError(f"The description of the {role} must be a mapping. Got {type(description).__name__}.")
     if depth == 0:
-        raise DataError(f"A description must be nested at most {DEEPEST} levels deep.")
+        raise DataError(f"The description of the {role} must be nested at most {DEEPEST} levels deep.")
     if "own" in description:
         own = description["own"]
-        raise HerosError(f"The {role} {own} is not part of HEROS: pass the object as {role}=.")
+        raise HerosError(f"The {role} {own} is not a class of HEROS. Pass the object as {role}=.")
     name = description.get("kind")
     kind = parts(role).get(name) if isinstance(name, str) else None
     if kind is None or not kind.plain:
-        raise DataError(f"A description must name a class of HEROS for the {role}. Got {name!r} instead.")
+        raise DataError(f"The description of the {role} must name a class of HEROS. Got {name!r} instead.")
     settings = {
         key: _nested_value(value, role, depth - 1) for key, value in description.items() if key != "kind"
     }
     try:
         return _constructed(kind, settings)
     except (TypeError, KeyError, ValueError, RecursionError) as error:
-        raise DataError(f"A description of {name} must have valid parameters. Got: {error}.") from None
+        rule = f"The description of {name} must have valid parameters."
+        raise DataError(f"{rule} The error was: {error}") from None
 
 
 def _nested_value(value: object, role: str, depth: int) -> object:
-    """Return a value of a description, with nested descriptions replaced by parts of the same role."""
+    """Return a value of a description, with each nested description replaced by the part it describes."""
     if isinstance(value, list):
         return [_nested_value(one, role, depth) for one in value]
     if isinstance(value, dict) and ("kind" in value or "own" in value):
@@ -88,7 +90,7 @@ def _nested_value(value: object, role: str, depth: int) -> object:
 
 
 def _constructed(kind: Any, settings: dict[str, Any]) -> Any:
-    """Create a part with the constructor of the class or base class that defines its description."""
+    """Create a part with the constructor of the class, or of the base class that defines the description."""
     marks = ("described_by", "__dataclass_fields__")  # the class itself must have one of these
     own = (base for base in kind.__mro__ if not vars(base).keys().isdisjoint(marks))
     maker: Any = next(own, kind)
@@ -100,10 +102,10 @@ def _constructed(kind: Any, settings: dict[str, Any]) -> Any:
 
 
 def own_part(part: object) -> Any:
-    """Return the user-defined part, possibly nested in other parts, if its state can be saved; else None.
+    """Return the first user-defined part in `part` (or `part` itself) if its state can be saved; else None.
 
-    Such a part has ``state()``, which returns a mapping of names to arrays of numbers, and
-    ``restore(state)``.
+    The state can be saved if the part has ``state()``, which returns a mapping of names to arrays of
+    numbers, and ``restore(state)``.
     """
     own = next(_own_parts(part, DEEPEST), None)
     return own if hasattr(own, "state") and hasattr(own, "restore") else None

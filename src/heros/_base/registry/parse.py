@@ -46,7 +46,7 @@ def _numeric(kind: type[Any]) -> list[Field[Any]]:
 
 
 def notation_of(kind: type[Any]) -> str:
-    """Return the command-line notation of a part, with the names of its numbers in capitals."""
+    """Return the command-line notation of a part, with the names of the numeric parameters in capitals."""
     return ":".join([_name(kind), *(field.name.upper() for field in _numeric(kind))])
 
 
@@ -85,12 +85,12 @@ def policy_of(text: str, epsilon: float | None = None, owner: str = "heros") -> 
             elif wrapper is explore and epsilon is not None and policy.explorable:
                 policy = explore(policy, epsilon)
     except TypeError:
-        raise ParameterError.of("policy", owner, f"written {form}", text) from None
+        raise ParameterError.of("policy", owner, f"written as {form}", text) from None
     return policy
 
 
 def wrapper_notation(kind: type[Any]) -> str:
-    """Return the notation of a policy that wraps another one, e.g. ``@EPSILON``."""
+    """Return the notation of a policy that wraps another policy, e.g. ``@EPSILON``."""
     numbers = ":".join(field.name.upper() for field in _numeric(kind))
     suffix: str = kind.suffix
     return suffix + (f":{numbers}" if suffix[-1].isalpha() else numbers)
@@ -123,7 +123,7 @@ def answer_of(text: str, owner: str = "heros") -> Any:
     try:
         return kind(*_numbers(kind, numbers, text, owner))
     except TypeError:
-        raise ParameterError.of("answer", owner, f"written {notation_of(kind)}", text) from None
+        raise ParameterError.of("answer", owner, f"written as {notation_of(kind)}", text) from None
 
 
 def pool_of(text: str) -> Any:
@@ -131,7 +131,7 @@ def pool_of(text: str) -> Any:
 
     The file has a ``kind``, and optionally ``costs`` and other arguments of that kind. It also has either a
     table ``[grid]`` with the arguments of the grid, or tables ``[[models]]`` with the settings of each model.
-    For a pool of pools, the file has one such table per pool.
+    To join several pools, the file has one table ``[[pools]]`` per pool.
     """
     pools = written_parts("pool")
     if text in pools:
@@ -142,7 +142,7 @@ def pool_of(text: str) -> Any:
     try:
         settings = tomllib.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError) as error:
-        raise DataError(f"The pool file {path} must be readable TOML. Got: {error}") from None
+        raise DataError(f"The pool file {path} must be readable TOML. The error was: {error}") from None
     return _pool_of(settings, path, DEEPEST)
 
 
@@ -163,11 +163,12 @@ def _pool_of(settings: Mapping[str, Any], path: Path, depth: int) -> Any:
     try:
         return kind.from_settings(**listed, **settings.get("grid", {}), **rest)
     except TypeError as error:
-        raise DataError(f"The pool file {path} must have valid settings for its kind. Got: {error}") from None
+        rule = f"The pool file {path} must have valid settings for its kind."
+        raise DataError(f"{rule} The error was: {error}") from None
 
 
 def _pools_of(value: Any, path: Path, depth: int) -> Any:
-    """Convert a value of a pool file: a list of tables that describe pools becomes a list of pools."""
+    """Convert a list of tables that describe pools to a list of pools; return other values unchanged."""
     if isinstance(value, list) and value and all(isinstance(one, dict) and "kind" in one for one in value):
         return [_pool_of(one, path, depth) for one in value]
     return value

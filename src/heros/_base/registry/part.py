@@ -106,7 +106,7 @@ def name_of(kind: type[Any]) -> str:
 
 
 def pool_id(pool: Any) -> str:
-    """Return a short name of a pool, e.g. `mlp50+trees50`; a user-defined pool is named after its class."""
+    """Return a short name for a pool, e.g. `mlp50+trees50`; a user-defined pool is named after its class."""
     joined = getattr(pool, "pools", ())
     if joined:
         return "+".join(pool_id(part) for part in joined)
@@ -158,7 +158,7 @@ def variant_id(
 
 
 def _weights_word(class_weight: object) -> str:
-    """Return a word for class weights; a checksum distinguishes weights that would have the same word."""
+    """Return a word for class weights; a checksum distinguishes mappings that would have the same word."""
     if not isinstance(class_weight, Mapping):
         return _word(str(class_weight))
     text = ", ".join(f"{name} {weight:g}" for name, weight in sorted(class_weight.items()))

@@ -90,7 +90,7 @@ def to_onnx(model: Heros, path: str | os.PathLike[str], *, member: int | None = 
     if writer is None:
         kind = type(bound.pool).__name__
         rule = "a Heros whose best model is a perceptron, linear model, naive Bayes, trees or neighbours"
-        raise ParameterError.of("model", "to_onnx", f"{rule} (member= chooses another)", kind)
+        raise ParameterError.of("model", "to_onnx", f"{rule} (member= selects another model)", kind)
     graph = Graph(onnx)
     writer(graph, bound, i)
     write_whole(Path(path), [_finished(onnx, graph, model).SerializeToString()])

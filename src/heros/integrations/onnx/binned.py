@@ -1,7 +1,7 @@
 """Export of trees that split by bins: boosted trees and regression trees.
 
 Instances descend all trees in parallel. The leaf values of boosted trees are summed. A leaf of a regression
-tree predicts the mean of its targets, or uses a linear model.
+tree predicts the mean of the leaf's targets, or uses a linear model.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ FARTHEST = 3.0  # limit of a feature of a linear model, in standard deviations
 class Binned:
     """The nodes of one tree, with the schema's feature indices.
 
-    `came` is the position of the instance count among the real numbers of a node. `columns` is the schema
-    index of each feature of the tree, and `values` the number of values of each schema feature.
+    `came` is the position of the instance count among the real numbers of a node. `columns` has the schema
+    index of each feature of the tree. `values` has the number of values of each feature of the schema.
     """
 
     def __init__(self, ints: Array, reals: Array, came: int, columns: Array, values: Array) -> None:
@@ -64,7 +64,7 @@ def boosted(graph: Graph, bound: BoundBoosted, i: int) -> None:
 
 
 def _split(state: State) -> list[list[Array]]:
-    """Return the columns, integers and real numbers of the nodes of each tree."""
+    """Return, for each tree, the columns, the integers and the real numbers of the nodes."""
     parts = [
         np.split(state[name], np.cumsum(state[f"{name}_sizes"])[:-1]) for name in ("columns", "ints", "reals")
     ]
@@ -97,7 +97,10 @@ def regression_tree(graph: Graph, bound: BoundRegressionTrees, i: int) -> None:
 
 
 def _models(reals: Array, weights: Array, prediction: str) -> tuple[Floats, Floats]:
-    """Return slopes (nodes, numeric features), 0 without a linear model, and intercepts (nodes, 1)."""
+    """Return slopes (nodes, numeric features) and intercepts (nodes, 1).
+
+    The slopes are 0 in nodes that predict the mean of the targets.
+    """
     by_model = reals[:, MODEL_ERROR] < reals[:, MEAN_ERROR]
     if prediction != "adaptive":
         by_model[:] = prediction == "linear"

@@ -42,7 +42,8 @@ def linear(graph: Graph, bound: BoundLinear, i: int) -> None:
 
 def _expect_finite(weights: Iterable[Array], i: int) -> None:
     if not all(np.isfinite(array).all() for array in weights):
-        raise HerosError(f"Model {i} cannot be exported: its weights are not finite (training diverged).")
+        why = "because its weights are not finite (its training diverged)"
+        raise HerosError(f"Model {i} cannot be exported, {why}.")
 
 
 def _answer(graph: Graph, outputs: str, numeric: bool, state: State) -> None:
@@ -54,7 +55,7 @@ def _answer(graph: Graph, outputs: str, numeric: bool, state: State) -> None:
 
 
 def _encoded(graph: Graph, state: State, pool: MLP | Linear) -> str:
-    """Return the inputs of a model (n, inputs), float32, encoded from X as in the core."""
+    """Return the inputs of a model (n, inputs), float32: X, encoded in the same way as in the core."""
     owner, code, values = state["owner"].astype(np.int64), state["code"], state["values"]
     number = standardised(graph, state, pool.divisor) if pool.scale else graph("Clip", "X", -LARGEST, LARGEST)
     number = graph("Where", graph("IsNaN", "X"), np.float64(0), number)

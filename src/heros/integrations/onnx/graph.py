@@ -81,7 +81,7 @@ class Graph:
 
 
 def standardised(graph: Graph, state: State, divisor: float) -> str:
-    """Return (x − mean)/(divisor·sd) of X, where the moments include x; 0 if the sd is 0."""
+    """Return (x − mean)/(divisor·sd) for each value x of X, or 0 if the sd is 0; mean and sd include x."""
     n = state["count"] + 1
     off = graph("Sub", "X", state["mean"])
     mean = graph("Add", state["mean"], graph("Div", off, n))
@@ -105,9 +105,9 @@ def numbers_of(graph: Graph, state: State, features: Ints, farthest: float) -> s
 
 
 def codes_of(graph: Graph, features: Ints, values: Ints) -> str:
-    """Return the row indices (n, features) of nominal values in concatenated tables.
+    """Return the row index (n, features) of each nominal value in the concatenated tables of the features.
 
-    Feature j has values[j] + 1 rows, the last one for missing values and unknown codes.
+    The table of feature j has values[j] + 1 rows. The last row is for missing values and unknown codes.
     """
     x = graph("Gather", "X", features, axis=1)
     last = values.astype(np.float64)
@@ -126,7 +126,7 @@ def prior_of(prior: Array, numeric: bool) -> Floats:
 
 
 def log(x: Floats) -> Floats:
-    """Return the logarithm of probabilities, at least `NONE`."""
+    """Return the logarithm of each probability; the lower limit is `NONE`."""
     with np.errstate(divide="ignore"):
         return np.maximum(np.log(x), NONE)
 

@@ -1,4 +1,4 @@
-"""Export of nearest neighbours: the file contains the instances; a matrix product finds the nearest ones."""
+"""Export of nearest neighbours: the file has the stored instances; a matrix product finds the nearest."""
 
 from __future__ import annotations
 

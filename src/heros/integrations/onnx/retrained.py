@@ -1,6 +1,7 @@
 """Export of retrained boosted trees.
 
-Features are binned to bytes, each instance is passed down every tree, and the leaf values are summed.
+Each feature value is converted to a byte, each instance is passed down every tree, and the leaf values are
+summed.
 """
 
 from __future__ import annotations
@@ -64,12 +65,15 @@ def _bytes(graph: Graph, state: State) -> str:
 
 
 def _child_indices(children: Ints, nodes: int) -> Ints:
-    """Return the indices of children; leaves come after all nodes."""
+    """Return the indices of the children; leaves are numbered after all other nodes."""
     return np.where(children >= 0, children, nodes + ~children)
 
 
 def _tests(tests: Ints, sets: NDArray[np.uint64]) -> Flags:
-    """Return a mask (nodes, 256) of the bytes that pass each node's test: bytes up to a cut, or in a set."""
+    """Return a mask (nodes, 256) of the bytes that pass each node's test.
+
+    A test passes the bytes up to a cut, or the bytes in a set.
+    """
     byte = np.arange(BYTES)
     goes = byte <= (tests >> 1)[:, None]
     goes[:, 0] = tests & 1 == 1

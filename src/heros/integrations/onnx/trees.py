@@ -1,4 +1,4 @@
-"""Export of trees and forests: instances descend all trees in parallel, then all leaves predict."""
+"""Export of trees and forests: instances descend all trees in parallel, then the leaves predict."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def tree(graph: Graph, bound: BoundHoeffding, i: int) -> None:
 
 
 def forest(graph: Graph, bound: BoundForest, i: int) -> None:
-    """Export model i of a pool of forests: its trees, weighted by their accuracy."""
+    """Export model i of a pool of forests: the trees of the forest, weighted by accuracy."""
     settings, state = bound.pool.configurations[i], bound.native.state()
     grown = [bound.native.tree(i, t) for t in range(settings["trees"])]
     trees = [_Tree(one, columns.astype(np.int64), "adaptive") for columns, one in grown]
@@ -156,7 +156,7 @@ class _Leaves:
         return mean, precision, constant, has_values
 
     def _tables(self, places: Ints, slots: Ints, divisor: Floats, count: Floats) -> Floats:
-        """Return a row per value; the last row of each feature, for missing values, is 0."""
+        """Return the log probabilities, a row per value; each feature's last row is 0, for missing values."""
         rows = np.zeros((self.begins[-1], len(divisor)))
         for j, place in enumerate(places):
             own = divisor[:, j]
@@ -168,7 +168,7 @@ class _Leaves:
 
 
 def _answers(graph: Graph, bound: BoundHoeffding | BoundForest, trees: Sequence[_Tree]) -> tuple[str, str]:
-    """Return the probabilities of each tree (n, trees, classes), and a mask of trees that predict."""
+    """Return the probabilities of each tree (n, trees, classes), and a mask of the trees that can predict."""
     values = np.array([len(f.values or ()) for f in bound.schema.features], dtype=np.int64)
     classes = bound.schema.n_classes
     node = walked(graph, [one.walk() for one in trees])
@@ -189,7 +189,7 @@ def _answers(graph: Graph, bound: BoundHoeffding | BoundForest, trees: Sequence[
 
 @dataclass(frozen=True)
 class Walk:
-    """The test of each node of a tree, and the index of its first child."""
+    """The nodes of a tree: the test of each node, and the index of the node's first child."""
 
     feature: Ints
     at_most: Flags  # whether x <= value goes to the first branch; otherwise x == value goes there
@@ -202,7 +202,7 @@ class Walk:
 
 
 def walked(graph: Graph, walks: Sequence[Walk]) -> str:
-    """Return the final node of each instance in each tree (n, trees); nodes of all trees are concatenated."""
+    """Return the index of each instance's final node in each tree (n, trees), counted over all trees."""
     begins = np.cumsum([0, *(len(one.feature) for one in walks[:-1])]).astype(np.int64)
     link = [np.where(one.splits, one.link + begin, 0) for one, begin in zip(walks, begins, strict=True)]
     walks = [replace(one, link=own) for one, own in zip(walks, link, strict=True)]
@@ -230,7 +230,7 @@ def walked(graph: Graph, walks: Sequence[Walk]) -> str:
 def _bayes(
     graph: Graph, leaves: _Leaves, trees: Sequence[_Tree], which: str, classes: int
 ) -> tuple[str, str]:
-    """Return the naive Bayes probabilities (n, trees, classes), and whether any class is possible."""
+    """Return the naive Bayes probabilities (n, trees, classes), and a mask of trees with a possible class."""
     leaf_count = sum(int(one.by_bayes.sum()) for one in trees)
     size = 8 * leaf_count * classes * (3 * len(leaves.numbers) + int(leaves.begins[-1]))
     if size > LARGEST:

@@ -120,7 +120,7 @@ class Processes(Executor):
 
 @contextmanager
 def _workers(jobs: int) -> Iterator[tuple[list[Worker], Callable[[], Worker]]]:
-    """Start processes that stop with the `with` block; yield them and a function to start another process."""
+    """Yield new processes, which end with the `with` block, and a function that starts another process."""
     context = get_context("spawn")
     watched, kept_open = context.Pipe(duplex=False)
     started = []
@@ -194,7 +194,7 @@ class Dask(Executor):
                     try:
                         result = future.result()  # waits if the result was lost and is being recomputed
                     except gave_up as error:
-                        result = WorkerDied(f"gave up after at most {ATTEMPTS} workers: {error}")
+                        result = WorkerDied(f"dask stopped it after at most {ATTEMPTS} attempts ({error})")
                     yield numbers[future.key], result
                     future.release()
             finally:  # after an interrupt, no job keeps running
@@ -213,6 +213,6 @@ class Dask(Executor):
             client = distributed.Client(self.scheduler, timeout=PATIENCE)
         except (OSError, ValueError) as error:
             rule = "belong to a running dask scheduler"
-            raise HerosError(f"The address {self.scheduler} must {rule}. Got: {error}") from None
+            raise HerosError(f"The address {self.scheduler} must {rule}. The error was: {error}") from None
         with client:
             yield client

@@ -41,7 +41,7 @@ Path_ = str | os.PathLike[str]
 def save(
     run: Run, directory: Path_, *, id: str | None = None, force: bool = False, compact: bool = False
 ) -> Path:
-    """Write a run below `directory` and return the directory of its record.
+    """Write a run under `directory` and return the directory of its record.
 
     The record is written to a temporary directory, which is renamed once complete. At any time there is
     either a complete record or no record.
@@ -53,7 +53,7 @@ def save(
     directory
         The directory of records.
     id
-        The path of the record below `directory`; by default `run_id`.
+        The path of the record, relative to `directory`; by default `run_id`.
     force
         Whether to replace an existing record; otherwise, an existing record is an error.
     compact
@@ -109,7 +109,7 @@ def read(directory: Path_) -> Run:
 
 
 def find(directory: Path_) -> list[Path]:
-    """Return the sorted paths of all records at or below a directory, or in a packed file."""
+    """Return the sorted paths of all records at or under a directory, or in a packed file."""
     root = Path(directory)
     if root.is_file():
         return sorted(root.parent / id for id in packed.ids_in(root))
@@ -138,7 +138,10 @@ def _records_below(root: Path) -> Iterator[Path]:
 
 
 def _move(draft: Path, place: Path, force: bool) -> None:
-    """Rename the draft to `place`; an old record is renamed first, because a directory cannot be replaced."""
+    """Rename the draft to `place`.
+
+    An existing record at `place` is renamed first, because a directory cannot be replaced.
+    """
     renamed = draft.with_suffix(OLD)
     if force and place.exists():
         place.rename(renamed)
@@ -149,13 +152,13 @@ def _move(draft: Path, place: Path, force: bool) -> None:
             renamed.rename(place)
         if error.errno not in THERE_ALREADY:
             raise
-        raise HerosError(f"The record {place} already exists; another process has written it.") from None
+        raise HerosError(f"The record {place} already exists. Another process has written it.") from None
     sync_directory(place.parent)
     shutil.rmtree(renamed, ignore_errors=True)
 
 
 def _renamed_records(place: Path) -> list[Path]:
-    """Return the renamed old records of this path, left behind by processes that were killed."""
+    """Return the old records of this path that killed processes had renamed but not removed."""
     return sorted(path for path in place.parent.glob(f".{place.name}.*{OLD}") if _place_of(path) == place)
 
 
@@ -165,12 +168,15 @@ def _place_of(renamed: Path) -> Path:
 
 
 def _existing(place: Path) -> Path:
-    """Return the directory of the record, or of the old one if the process was killed while replacing it."""
+    """Return the directory of a record.
+
+    If a process was killed while it replaced the record, return the directory of the old record.
+    """
     return place if place.exists() else next(iter(_renamed_records(place)), place)
 
 
 def repair(place: Path) -> None:
-    """Restore or remove the old record of a process that was killed while it replaced the record."""
+    """If a process was killed while it replaced this record, restore or remove the old record."""
     for renamed in _renamed_records(place):
         if place.exists():
             shutil.rmtree(renamed, ignore_errors=True)
@@ -184,7 +190,7 @@ def details(directory: Path_) -> dict[str, Any]:
     try:
         document = json.loads(text_at(place))
     except (OSError, ValueError, RecursionError) as error:
-        raise DataError(f"The record {place} must have a readable {RECORD}. Got: {error}") from None
+        raise DataError(f"The record {place} must have a readable {RECORD}. The error was: {error}") from None
     if not isinstance(document, dict) or document.get("format") != FORMAT:
         raise DataError(f"The record {place} must have the format {FORMAT}.")
     expect_valid(document, f"The record {place}")
@@ -211,6 +217,7 @@ def curves_at(place: Path) -> pa.Table:
 def _curves_file(curves: Curves, compact: bool) -> memoryview:
     """Return the bytes of `curves.parquet`; `compact` has the same meaning as in `save`."""
     columns = curves.columns()
+    compact = compact or not columns[PER_MODEL[0]].shape[1]  # a compact record stays compact
     names = [name for name in columns if not (compact and name in PER_MODEL)]
     table = pa.table({name: _column(columns[name], compact) for name in names})
     file = io.BytesIO()

@@ -1,6 +1,6 @@
 """Many records in one Parquet file: one row per record, with measures, ``record.json`` and curves.
 
-The file ``records.parquet`` replaces the single records below its directory. A row's id, e.g.
+The file ``records.parquet`` replaces the single records under its directory. A row's id, e.g.
 ``agr_a/mlp50/cand/k30/seed1``, is the path of the record relative to the directory. `heros.run.records` finds
 and reads both kinds of records; `heros.run.records.pack` packs single records.
 
@@ -57,7 +57,10 @@ class _Curve(NamedTuple):
 
 
 def holder(place: Path) -> tuple[Path, str] | None:
-    """Return the packed file that holds the record with this path and the record's id, or None."""
+    """Return the packed file that contains the record of this path, and the id of the record.
+
+    Return None if no packed file contains the record.
+    """
     for path in _packed_files_above(place):
         if (id := place.relative_to(path.parent).as_posix()) in _index(path):
             return path, id
@@ -65,7 +68,10 @@ def holder(place: Path) -> tuple[Path, str] | None:
 
 
 def below(root: Path) -> Iterator[Path]:
-    """Yield the paths at or below `root` of records that are packed in `root` or a parent directory."""
+    """Yield the paths of the packed records at or under `root`.
+
+    The packed files are in `root` or its parent directories.
+    """
     for path in _packed_files_above(root):
         yield from (place for id in _index(path) if (place := path.parent / id).is_relative_to(root))
 
@@ -120,7 +126,10 @@ def _rows(path: Path, stamp: tuple[int, int]) -> Mapping[str, tuple[int, str]]:
 
 @lru_cache(maxsize=2)
 def _group(path: Path, stamp: tuple[int, int], number: int) -> pa.Table:
-    """Return the curves of a row group, cached because neighbouring records are often read next."""
+    """Return the curves of all records in a row group of the file.
+
+    The result is cached, because neighbouring records are often read next.
+    """
     file = pq.ParquetFile(path)
     names = [field.name for field in file.schema_arrow if CURVE in (field.metadata or {})]
     return file.read_row_group(number, columns=names)

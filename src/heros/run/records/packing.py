@@ -1,4 +1,4 @@
-"""Read all records below a directory as a table, and pack single records into one file."""
+"""Read all records under a directory as a table, and pack single records into one file."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ NUMBERS = {"wall_seconds": "energy/wall_seconds", "kwh": "energy/kwh", "co2e_kg"
 
 
 def load(directory: Path_) -> pa.Table:
-    """Return a table with one row per run below this directory: settings, measures and costs.
+    """Return a table with one row per run under this directory: settings, measures and costs.
 
     The table has a column for every measure that at least one run has. If a run lacks a measure, the cell is
     empty.
@@ -71,7 +71,7 @@ def _row(document: dict[str, Any]) -> dict[str, Any]:
 
 
 def pack(directory: str | os.PathLike[str]) -> int:
-    """Collect the single records below a directory in its `records.parquet`; return the number of records.
+    """Collect the single records under a directory in its `records.parquet`; return the number of records.
 
     A packed record keeps its content and its path. A single record replaces a packed record with the same id.
     A single record is removed only after it has been read back from the file unchanged.
@@ -91,7 +91,7 @@ def pack(directory: str | os.PathLike[str]) -> int:
     """
     root = Path(directory)
     if files.exists(root):
-        raise HerosError(f"The directory {root} must have records below it. It is a record itself.")
+        raise HerosError(f"The directory {root} is a record. Pass a directory that contains records.")
     places = files.find(root)
     for place in places:
         files.repair(place)
@@ -107,7 +107,7 @@ def pack(directory: str | os.PathLike[str]) -> int:
     for id, place in single.items():
         same = _bytes(curves_of(table, id)) == _bytes(new[id].curves)
         if document_of(table, id) != new[id].document or not same:
-            raise HerosError(f"The file {table} does not hold the record {id} unchanged.")
+            raise HerosError(f"The record {id} in the file {table} differs from the original, which is kept.")
         _remove(place, root)
     return len(before | new)
 

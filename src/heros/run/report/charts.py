@@ -126,7 +126,7 @@ def scatter(title: str, points: Sequence[Point], x_name: str, y_name: str, *, hi
 
 
 def _readings(lines: Sequence[Line], end: float) -> str:
-    """Return strips over the chart; a strip shows the values of all lines while the pointer is in it.
+    """Return strips over the chart; a strip shows the values of all lines while the pointer is over it.
 
     A strip ends at the end of a window, and shows the values of this window. If there are too many windows,
     a strip shows the last of several windows.
@@ -152,7 +152,7 @@ def _readings(lines: Sequence[Line], end: float) -> str:
 
 
 def _reading(line: Line, left: float, right: float) -> str:
-    """Return the last value of a line in a strip; add its position if it differs from the strip's end."""
+    """Return a line's last value in a strip, with the position of this value if it is not the strip's end."""
     within = np.flatnonzero((line.x > left) & (line.x <= right) & np.isfinite(line.y))
     if not len(within):
         return ""

@@ -88,11 +88,11 @@ class Group:
 def groups_of(runs: Sequence[Run]) -> list[Group]:
     """Group runs by label, pool, policy, k, watch, answer, budget and class weights, best first.
 
-    The headline measure decides the order; groups without a value come last.
+    The groups are ordered by their headline measure; groups without a value come last.
 
-    The name of a group is the ``label`` in its settings. Without a label, runs with the default settings are
-    named ``Heros()`` or ``Heros(budget="0.4 mJ")``. The name of other runs consists of the policy, budget,
-    class weights and the settings that differ between the groups.
+    The name of a group is the ``label`` in its settings. A group without a label but with the default
+    settings is named ``Heros()`` or, with a budget, ``Heros(budget="0.4 mJ")``. The name of any other group
+    consists of the policy, the budget, the class weights and the settings that differ between groups.
     """
     keys = [_key(run.settings) for run in runs]
     vary = [len({key[i] for key in keys}) > 1 for i in range(len(keys[0]))]

@@ -94,7 +94,10 @@ def frame(
 
 
 def _shortened(text: str) -> str:
-    """Return a label as HTML; a narrow screen cuts the start first, because several rows share the start."""
+    """Return a label as HTML.
+
+    On a narrow screen, the start of the label is cut first, because the labels of several rows start alike.
+    """
     first, comma, rest = text.partition(", ")
     return f"<i>{escape(first)},</i><b>&nbsp;{escape(rest)}</b>" if comma else escape(text)
 

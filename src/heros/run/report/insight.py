@@ -31,7 +31,7 @@ def change_list(run: Run) -> str:
 def importance_charts(run: Run, label: str) -> str:
     """Return the importance of the columns: bars for the end of the run, and a heat map over time.
 
-    If the model was not explainable, return a line on how to measure importance.
+    If the model was not explainable, return a sentence that explains how to measure importance.
     """
     importance = run.importance
     if importance is None:
@@ -92,6 +92,6 @@ def reading_rows(run: Run) -> dict[str, str]:
 
 
 def _listed(names: tuple[str, ...]) -> str:
-    """Return names separated by commas, and the number of further names."""
+    """Return the first `SHOWN` names, separated by commas, and the number of further names."""
     more = f" and {len(names) - SHOWN:,} more" if len(names) > SHOWN else ""
     return ", ".join(map(repr, names[:SHOWN])) + more

@@ -28,7 +28,10 @@ ALWAYS = '<p class="card whole">Every model was trained at every step, so there 
 
 @dataclass(frozen=True)
 class LeadingTime:
-    """The share of instances at which a model had the highest score L, with the first and last instance."""
+    """The share of the instances at which a model had the highest score L.
+
+    `first` and `last` are the first and the last of these instances.
+    """
 
     model: int
     share: float
@@ -79,7 +82,10 @@ def _titles(settings: Sequence[Mapping[str, Any]]) -> list[str]:
 
 
 def leading_models(run: Run) -> list[LeadingTime]:
-    """Return the models that had the highest score L at the end of a window, largest share first."""
+    """Return the models that had the highest score L at the end of at least one window.
+
+    The models are ordered by the share of the stream that these windows cover, largest share first.
+    """
     if not run.curves.scores.size:
         return []  # a compact record has no scores
     best, lengths = run.curves.scores.argmax(axis=1), np.diff(run.curves.end, prepend=0)
@@ -113,7 +119,10 @@ def _ribbon(run: Run, leading: Sequence[LeadingTime], names: Sequence[str], labe
 
 
 def _table(run: Run, leading: Sequence[LeadingTime]) -> str:
-    """Return a table of the best models at the end; without scores, of the most trained models."""
+    """Return a table of the models with the highest scores at the end of the run.
+
+    If the record has no scores, return a table of the models that were trained most often.
+    """
     led = {leader.model: (rank, leader) for rank, leader in enumerate(leading)}
     scores = run.curves.scores[-1] if run.curves.scores.size else None
     order = np.argsort(-(run.trained if scores is None else scores), kind="stable").tolist()

@@ -27,7 +27,7 @@ from heros.storage.disk import write_whole
 
 
 def write_report(directory: str | os.PathLike[str], page: str | os.PathLike[str]) -> int:
-    """Write one HTML page about all runs recorded below a directory; return the number of runs."""
+    """Write one HTML page about all runs recorded under a directory; return the number of runs."""
     places = records.find(directory)
     if not places:
         raise DataError(f"The directory {directory} and its subdirectories contain no records.")

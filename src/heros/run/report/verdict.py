@@ -43,7 +43,11 @@ def _cost(best: Group) -> str:
 
 
 def _saved(best: Group, groups: Sequence[Group]) -> str:
-    """Return the saving compared with the group that trained every model, or else by measured costs."""
+    """Return a sentence on the saving of the best group, compared with the group that trained every model.
+
+    If no group trained every model, the saving is computed from the measured costs of the models. The text
+    is empty if the best group itself trained every model, or if the costs are not known.
+    """
     full = trained_fully(groups)
     if best.trains_all:
         return ""
@@ -87,7 +91,7 @@ def _last_best_model(run: Run, leaders: Sequence[LeadingTime]) -> tuple[str, str
 
 
 def _relative_cost(group: Group) -> float:
-    """Return the cost of evaluation and training, or of training alone if evaluation has no known cost."""
+    """Return the cost of evaluation and training, or of training alone if evaluation costs are unknown."""
     return group.gamma_share if group.price is None else group.price.total
 
 

@@ -74,8 +74,8 @@ class KafkaWorker:
         As for `heros.streams.live.RowSource`, separately for each partition.
     on_gap
         The reaction if Kafka has deleted messages after the newest snapshot of a partition. "stop" raises a
-        `DataError`. "go on" continues with the remaining messages and issues a `DataNotice`. A topic that was
-        created again is always an error and needs another `store`.
+        `DataError`. "go on" continues with the remaining messages and issues a `DataNotice`. If the
+        topic was deleted and created again, an error is raised in any case; use another `store`.
     options
         Additional settings of librdkafka; not those that HEROS chooses, and no cooperative assignment.
     """
@@ -179,7 +179,7 @@ class KafkaWorker:
         self._stopping = True
 
     def _leave_group(self) -> None:
-        """Leave the group, then close, because a rebalance while a consumer is closed may never end."""
+        """Leave the group before closing the consumer, because a rebalance during closing may never end."""
         self._stopping = self._left = True
         with suppress(self._kafka.KafkaException):
             self._consumer.unsubscribe()

@@ -88,8 +88,8 @@ class Partition:
             if damage is not None:
                 if not offset:
                     raise damage
-                text = f"{damage} The snapshot at offset {offset} is used instead; later rows are read again."
-                notice(text, DataNotice)
+                way = f"The snapshot at offset {offset} is used instead, and later rows are read again."
+                notice(f"{damage} {way}", DataNotice)
             try:
                 return self._opened(model, limits, offset)
             except DataError as error:
@@ -115,13 +115,13 @@ class Partition:
 
     def _go_to(self, keyed: Keyed, position: Mapping[str, Any] | None) -> None:
         if position is None:
-            raise DataError("it holds no position.")
+            raise DataError("the snapshot has no position.")
         try:
             following, seen = int(position["offset"]), int(position["learnt"])
             bad_rows = BadRows.of(position["bad_rows"])
             schema = schema_of(position["schema"])
         except (AttributeError, KeyError, OverflowError, TypeError, ValueError) as error:
-            raise DataError(f"its position cannot be read: {error}.") from None
+            raise DataError(f"the position in the snapshot cannot be read: {error}.") from None
         self.next, self._encoder.seen, self.bad_rows = following, seen, bad_rows
         self._reported |= {row.unlabelled for row in bad_rows.first}
         self._encoder.use_schema(schema)
@@ -149,7 +149,7 @@ class Partition:
             self.ahead = offset + 1
 
     def learn(self) -> int:
-        """Train on the queued messages, in order for each key; return the number of messages."""
+        """Train on the queued messages, in order for each key; return the number of these messages."""
         messages, self._messages = self._messages, []
         rows: Rows = {}
         for message in messages:
@@ -186,9 +186,9 @@ class Partition:
         if self._key is not None:
             key = row.get(self._key)
         if isinstance(key, bool) or not isinstance(key, str | int):
-            raise Refused(self._key, shown(key), "be a key: a string or a whole number")
+            raise Refused(self._key, shown(key), "have a string or a whole number as key")
         if isinstance(key, str) and any("\ud800" <= letter <= "\udfff" for letter in key):
-            raise Refused(self._key, shown(key), "be a key: text that can be encoded as UTF-8")
+            raise Refused(self._key, shown(key), "have a key that can be encoded as UTF-8")
         besides = (self._key, self._target)
         features = {name: value for name, value in row.items() if name not in besides}
         if not features:
@@ -218,7 +218,7 @@ class Partition:
     def save(self) -> None:
         """Write the models and the offset to a snapshot; raise an error if training did not finish."""
         if not self._whole:
-            raise HerosError(f"Partition {self.number} must have learnt all its rows. Training failed.")
+            raise HerosError(f"Partition {self.number} cannot be saved, because training on its rows failed.")
         if not self.unsaved:
             return
         snapshot = self._scratch / "snapshot"

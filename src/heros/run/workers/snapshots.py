@@ -71,7 +71,10 @@ class Snapshots:
         serialization.expect_same(kept, settings, settings, place, "use another store")
 
     def _settings(self, name: str, file: Path) -> Mapping[str, Any] | None:
-        """Return the stored settings, or None if there are none; `file` is a temporary copy."""
+        """Return the stored settings, or None if no settings are stored.
+
+        The settings are copied to the path `file` before they are read.
+        """
         with self._expect("read"):
             try:
                 self._files.get(name, file)
@@ -91,7 +94,7 @@ class Snapshots:
                     self._files.remove(f"{folder}/{name}")
 
     def fetch(self, partition: int, file: Path, before: int | None = None) -> int:
-        """Copy the newest snapshot of a partition to `file`; return its offset, or 0 without a snapshot.
+        """Copy the newest snapshot of a partition to `file`; return its offset, or 0 if none exists.
 
         With `before`, only snapshots at smaller offsets are considered.
         """

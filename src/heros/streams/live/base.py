@@ -64,7 +64,7 @@ class DriftPoint:
 
 
 def joined(parts: Sequence[Block]) -> Block:
-    """Concatenate blocks; a feature that first appears in a later block is missing in earlier blocks."""
+    """Concatenate blocks; features that first appear in a later block get missing values before it."""
     if len(parts) == 1:
         return parts[0]
     width = parts[-1][0].shape[1]
@@ -116,7 +116,7 @@ class Source(ABC):
 
     @property
     def n_instances(self) -> int | None:
-        """The total number of instances; None if unknown or endless."""
+        """The total number of instances; None if unknown or infinite."""
         return None
 
     @property
@@ -133,7 +133,7 @@ class Source(ABC):
         """Return the position after the last returned instance as JSON data, for a checkpoint.
 
         None means that a resumed run reads the source again from its start, like a finite stream. Reading
-        again takes little time compared with training. It also verifies that the instances are unchanged.
+        again takes little time compared with training, and verifies that the instances are unchanged.
         """
         return None
 
@@ -142,10 +142,10 @@ class Source(ABC):
         raise NotImplementedError(f"{type(self).__name__} does not support seek")
 
     def acknowledge(self, where: Mapping[str, Any]) -> None:  # noqa: B027 - optional
-        """Release the rows up to the position `where`, because a checkpoint has been written after them."""
+        """Release the rows up to the position `where`, because a written checkpoint covers these rows."""
 
     def hold(self) -> None:  # noqa: B027 - optional
-        """Receive messages that a broker would otherwise drop. Called while the caller reads no instances."""
+        """While no instances are read, receive messages that a broker would otherwise drop."""
 
     def read_as(self, schema: Schema, seen: int) -> None:  # noqa: B027 - optional
         """Start with the schema of a model that was trained on `seen` instances.
@@ -157,7 +157,7 @@ class Source(ABC):
         """Set the model that predicts instances before their labels arrive."""
 
     def answers(self) -> Sequence[NDArray[np.float64] | None] | None:
-        """Return the predictions that were made when the instances of the last poll arrived, or None."""
+        """Return the predictions made on arrival of the last polled instances; None if no label is late."""
         return None
 
     def delays(self) -> NDArray[np.int64] | None:
@@ -202,7 +202,9 @@ def expect_source(source: Any, parameter: str, owner: str) -> Source:
         known = "a stream, e.g. heros.streams.load('agr_a') or read('data.csv')"
         raise ParameterError.of(parameter, owner, f"{known}, or a source with 'schema' and 'poll'", source)
     if hasattr(source, "where") != hasattr(source, "seek"):
-        raise ParameterError.of(parameter, owner, "a source with both 'where' and 'seek', or neither", source)
+        raise ParameterError.of(
+            parameter, owner, "a source that has both 'where' and 'seek' or neither of these methods", source
+        )
     return OwnSource(source)
 
 
@@ -230,9 +232,9 @@ class OwnSource(Source):
         try:
             X, y = np.asarray(got[0], dtype=np.float64), np.asarray(got[1])
         except (TypeError, ValueError) as error:
-            raise DataError(f"{rule} Got: {error}") from None
+            raise DataError(f"{rule} The error was: {error}") from None
         if X.ndim != 2 or y.shape != X.shape[:1] or y.dtype.kind not in "biuf":
-            what = f"arrays of {X.dtype} {X.shape} and {y.dtype} {y.shape}"
+            what = f"{X.dtype} {X.shape} and {y.dtype} {y.shape} arrays"
             raise DataError(f"{rule} Got {what} instead.")
         if not 0 < len(y) <= most:
             rule = f"return 1 to {most} instances, IDLE or END"

@@ -31,7 +31,7 @@ class Received:
     payload: bytes
 
     def digest(self, sequence: int) -> int:
-        """Return a checksum of the message at this position of a journal."""
+        """Return a checksum of the message and its position in a journal."""
         return zlib.crc32(self.payload, zlib.crc32(f"{sequence} {self.number} {self.topic}".encode()))
 
 
@@ -44,8 +44,8 @@ class Journal:
     if the process is killed, but the newest messages may be lost in a power failure.
 
     Each message has a checksum. SQLite ignores a damaged end of its write-ahead log. The number of the last
-    message is therefore also written to a small file. From this number, `lost` computes how many of the
-    newest messages are missing.
+    message is therefore also written to a small file. If the journal ends before this
+    number, `lost` is the number of newest messages that are missing.
 
     Examples
     --------
@@ -145,8 +145,8 @@ class Journal:
         wanted = range(sequence + 1, last + 1)[: None if most < 0 else most]
         if sequence > last or [number for number, _ in found] != [*wanted]:
             missing = min({*wanted} - {number for number, _ in found}, default=None)
-            got = f"the last message {last:,}" if missing is None else f"no message with number {missing:,}"
-            rule = f"The journal {self.path} must hold the messages after number {sequence}"
+            got = f"{last:,} as the last number" if missing is None else f"no message with number {missing:,}"
+            rule = f"The journal {self.path} must hold all messages after number {sequence}"
             raise DataError(f"{rule}. Got {got}.")
         return found
 
@@ -161,7 +161,10 @@ class Journal:
         return [message for _, message in self.after(max(0, self.last - self.recent))] if self.last else []
 
     def settle(self, sequence: int, trim: int = 0) -> None:
-        """Mark messages up to `sequence` as checkpointed; delete messages up to `trim` except recent ones."""
+        """Mark messages up to `sequence` as checkpointed; delete messages up to `trim`.
+
+        The `recent` newest messages are not deleted.
+        """
         with self._transaction():
             self._file.execute("UPDATE reader SET settled = ?", [sequence])
             upto = min(trim, self.last - self.recent)
@@ -188,8 +191,8 @@ class Journal:
     def _transaction(self) -> Iterator[None]:
         """Execute the block as one transaction.
 
-        If another process locks the file, the first transaction waits for the lock. Later transactions fail
-        at once, because waiting for each of many messages would block the event loop.
+        If another process has locked the file, the first transaction waits for the lock. Later transactions
+        fail at once, because waiting for each of many messages would block the event loop.
         """
         self._expect_same_file()
         with self._expected("written"):

@@ -173,7 +173,7 @@ class KafkaTopic(MessageSource):
         self._consumer.close()
 
     def _assign(self) -> None:
-        """Assign the partitions at the first read, because a replaced assignment may still send messages."""
+        """Assign the partitions only at the first read: a replaced assignment could still send messages."""
         bounds = {p: self._bounds(p) for p in self.partitions}
         for partition, (low, high) in bounds.items():
             following = self._next.get(partition, low)

@@ -38,7 +38,7 @@ class _Waiting:
     known: int  # number of labels returned before the instance arrived
 
     def bytes(self) -> int:
-        """The approximate memory size of the instance in bytes, including 400 bytes of overhead."""
+        """Return the approximate memory size of the instance in bytes, including 400 bytes of overhead."""
         return 400 + bytes_of(self.features) + (0 if self.answer is None else self.answer.nbytes)
 
 
@@ -46,10 +46,11 @@ class LateSource(RowSource):
     """A source that joins the instances of one source with the labels of another source by their ids.
 
     The model predicts an instance when the instance arrives. When its label arrives, the prediction is
-    evaluated and the model is trained on the instance. Instances are therefore processed in the order of
-    their labels. Instances that wait for their labels are kept in a bounded store. Checkpoints contain this
-    store and the positions of both sources. A label may arrive shortly before its instance. A repeated
-    instance is ignored; a different instance with the id of a waiting instance is a bad row.
+    evaluated and the model is trained on the instance. Instances are therefore processed in the order in
+    which their labels arrive. Instances that wait for their labels are kept in a bounded store.
+    Checkpoints contain this store and the positions of both sources. A label may arrive shortly before its
+    instance. A repeated instance is ignored; a different instance with the id of a waiting instance is a
+    bad row.
 
     Parameters
     ----------
@@ -109,7 +110,7 @@ class LateSource(RowSource):
     ) -> None:
         super().__init__(f"{features.name} + {labels.name}", target=target, limits=OF_MESSAGES, **settings)
         if not isinstance(id, str):
-            raise ParameterError.of("id", "LateSource", "the name of a field of both sources", id)
+            raise ParameterError.of("id", "LateSource", "the name of a field that both sources have", id)
         self.features, self.labels = features, labels
         self._id, self._target = id, target
         self._room = (most, longest)
@@ -205,7 +206,7 @@ class LateSource(RowSource):
                 del self._ahead_of_rows[id]
 
     def fetch(self, most: int, timeout: float | None) -> Sequence[tuple[Any, Mapping[str, Any]]] | Signal:
-        """Return up to `most` labelled instances; each has the position after its label."""
+        """Return up to `most` labelled instances, each with the position after its label."""
         if self._fetched_some and self._model is not None:  # learn these rows before predicting more
             return IDLE
         deadline = None if timeout is None else time.monotonic() + timeout
@@ -383,8 +384,8 @@ class LateSource(RowSource):
             reread = {_id(id): value_of(label) for id, label in where.get("reread", ())}
             counts, features_at = Counts(**where["counts"]), dict(where["features"])
         except (KeyError, TypeError, ValueError) as error:
-            rule = "The position of LateSource must be a result of its 'where'."
-            raise DataError(f"{rule} Got: {error}") from None
+            rule = "The position of LateSource must be a value that its 'where' returned."
+            raise DataError(f"{rule} The error was: {error}") from None
         super().seek(where)
         self._clear()
         self.counts, self._features_at = counts, features_at
@@ -420,10 +421,10 @@ class LateSource(RowSource):
 
 def _id(id: Any) -> Id:
     if not isinstance(id, str | int):
-        raise TypeError(f"the invalid id {id!r}")
+        raise TypeError(f"an id must be text or a whole number. Got {id!r}.")
     return str(id)
 
 
 def _labels_at(position: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the position of the label source; remove the prefix from the names of its parts."""
+    """Return the position of the label source, with the label prefix removed from the keys."""
     return {part.removeprefix("labels "): place for part, place in position.items()}

@@ -77,37 +77,37 @@ def decoded(decode: Decode, message: bytes | None) -> Any:
 
 
 def without_password(url: str) -> str:
-    """Return an address without user name and password."""
+    """Return a URL without its user name and password."""
     scheme, separator, rest = url.partition("://")
     return scheme + separator + rest.rpartition("@")[2]
 
 
-GO_ON = "on_gap='go on' continues with the remaining messages"
+GO_ON = "use on_gap='go on' to continue with the remaining messages"
 
 
 def stops_at_gap(on_gap: str, owner: str) -> bool:
-    """Return whether lost messages are an error; raise a ParameterError if `on_gap` is invalid."""
+    """Return whether lost messages cause an error; raise a ParameterError if `on_gap` is invalid."""
     return one_of(on_gap, "on_gap", owner, ("stop", "go on"), "'stop' or 'go on'") == "stop"
 
 
 def tell_gap(queue: str, lost: int | None, where: str, way: str | None) -> None:
-    """Report `lost` messages as an error that names the option `way`, or as a notice if `way` is None.
+    """Raise an error about `lost` messages that recommends the option `way`.
 
-    If `lost` is None, the queue was created again.
+    If `way` is None, issue a notice instead. If `lost` is None, the queue was created again.
     """
     got = "a queue that was created again" if lost is None else f"a gap of {lost:,} messages"
     text = f"{queue} must have all messages after {where}. Got {got}"
     if way is not None:
         raise DataError(f"{text} ({way}).")
-    notice(f"{text}; reading continues.", DataNotice)
+    notice(f"{text}. Reading continues with the remaining messages.", DataNotice)
 
 
 class MessageSource(RowSource):
     """The base class of sources of messages; a subclass fetches messages with their positions.
 
     A message that cannot be decoded is a bad row: it is skipped and counted or, with ``on_bad_row="raise"``,
-    raises an error. A message is also a bad row if the schema would then have more than 10,000 features or
-    1,000 classes. After the first message, a message may add at most 1,000 features and values. These limits
+    raises an error. A message is also a bad row if it would extend the schema to more than 10,000 features or
+    1,000 classes. Each message after the first may add at most 1,000 features and values. These limits
     do not apply to a given `schema`.
 
     Parameters
@@ -134,7 +134,7 @@ class MessageSource(RowSource):
         super().__init__(name, limits=OF_MESSAGES, **how)
         self._stops = stops_at_gap(on_gap, type(self).__name__)
         if not callable(decode):
-            raise ParameterError.of("decode", type(self).__name__, "a function of bytes", decode)
+            raise ParameterError.of("decode", type(self).__name__, "a function that takes bytes", decode)
         self.decoded, self.follow = partial(decoded, decode), bool(follow)
 
     @abstractmethod

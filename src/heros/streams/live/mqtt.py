@@ -50,10 +50,10 @@ class MqttTopic(MessageSource):
     topic
         The topic, or a filter such as ``sensors/+/data`` or ``sensors/#``.
     journal
-        The journal file, which also identifies the session at the broker; it belongs to one topic. If it
-        is None, messages are acknowledged on receipt, and a run cannot be resumed.
+        The journal file for the messages of one topic, which also identifies the session at the broker. With
+        None, messages are acknowledged on receipt, and a run cannot be resumed.
     keep
-        The number of checkpoints that the journal covers.
+        The number of latest checkpoints from which a run can be resumed with the journal.
     **settings
         As for `heros.streams.live.messages.MessageSource`. Without `follow` the source ends after two seconds
         without a message.
@@ -125,12 +125,12 @@ class MqttTopic(MessageSource):
         return [(self.decoded(one.payload), {"sequence": sequence}) for sequence, one in given]
 
     def _fill(self) -> None:
-        """Read the next messages from the journal. The journal may be larger than the memory."""
+        """Read only the next messages from the journal, because the whole journal may not fit into memory."""
         if not self._written:
             self._written.extend(self._journal.after(self._read, AT_ONCE))
 
     def hold(self) -> None:
-        """Write received messages to the journal, because a broker stores only a limited number."""
+        """Write received messages to the journal, because a broker stores a limited number of messages."""
         if self._refusal is None:
             self._take(self._wait(0.0))
 
@@ -169,9 +169,9 @@ class MqttTopic(MessageSource):
                 seen.clear()
                 lost_session, self._had_session = self._had_session, True
                 if lost_session:
-                    why = "The broker no longer has the session of this client"
-                    what = "messages that arrived while there was no connection are lost"
-                    notice(f"{self.name}: {why}: {what}.", DataNotice)
+                    why = "the broker has discarded the session of this client"
+                    what = "Messages that arrived while there was no connection are lost"
+                    notice(f"{self.name}: {why}. {what}.", DataNotice)
                 continue
             one = Received(message.mid, message.topic, bytes(message.payload))
             if not (message.dup and one in seen):
@@ -244,11 +244,11 @@ class MqttTopic(MessageSource):
         try:
             client.subscribe(self.topic, options=options(qos=1, retainHandling=once))
         except ValueError as error:  # the topic is not a valid filter; stored for the thread that reads
-            self._refuse(f"no subscription ({error})")
+            self._refuse(f"the topic is not a valid filter ({error})")
 
     def _on_subscribe(self, client: Any, data: Any, mid: int, reasons: Any, properties: Any) -> None:
         if any(reason.is_failure for reason in reasons):
-            self._refuse(f"no subscription ({reasons[0]})")
+            self._refuse(f"the broker refused the subscription ({reasons[0]})")
         self._subscribed.set()
 
     def _refuse(self, why: str) -> None:
@@ -260,7 +260,9 @@ def _place(url: str) -> SplitResult:
     expect_servers(url, "url", "MqttTopic", "mqtt://host:1883")
     at = urlsplit(url)
     if at.scheme not in PORTS or not at.hostname or "," in at.netloc:
-        raise ParameterError.of("url", "MqttTopic", "like mqtt://host:1883 or mqtts://host:8883", url)
+        raise ParameterError.of(
+            "url", "MqttTopic", "an address such as mqtt://host:1883 or mqtts://host:8883", url
+        )
     return at
 
 

@@ -23,7 +23,7 @@ ADVICE = {
         "Start the server with JetStream (nats-server -js)"
     ),
     ("AuthorizationError", "InvalidUserCredentialsError"): (
-        "Give a valid user and password: nats://user:password@host:4222"
+        "Give a valid user name and password: nats://user:password@host:4222"
     ),
     NOT_REACHED: "Start the server, or correct the address",
 }
@@ -114,7 +114,7 @@ class JetStream(MessageSource):
         return about is not None and int(about.num_pending) == 0
 
     def _consumer(self) -> Any:
-        """Return the consumer state; None if a new subscription must request the messages."""
+        """Return the state of the consumer; None if a new subscription must request the messages again."""
         about = self._do(self._known_consumer())
         # The server removes an idle consumer. If messages were lost on the way, request them again.
         if about is None or about.delivered.consumer_seq > self._received:
@@ -198,7 +198,7 @@ class JetStream(MessageSource):
         self._loop.close()
 
     def _do(self, work: Coroutine[Any, Any, Any], *, waiting: bool = False) -> Any:
-        """Run a coroutine in the thread of the connection; convert its errors.
+        """Run a coroutine in the thread of the connection; convert its errors to a HerosError.
 
         With `waiting`, a `TimeoutError` is not converted.
         """

@@ -20,7 +20,7 @@ Items = list[Any] | Signal
 
 
 class DirectReader:
-    """A reader of a non-blocking iterator, which runs in the caller's thread."""
+    """A reader that runs a non-blocking iterator in the caller's thread."""
 
     def __init__(self, iterator: Iterator[Any]) -> None:
         self.iterator = iterator
@@ -48,7 +48,7 @@ class DirectReader:
 
 
 class BackgroundReader:
-    """A reader of an iterator that may block or is async, which runs in a background thread.
+    """A reader that runs an iterator, which may block or be async, in a background thread.
 
     The thread reads only on request. After a timeout, the thread may still finish reading one item. The
     thread ends with the iterator, with this object or with the process.

@@ -22,8 +22,8 @@ Entries = list[tuple[str, Mapping[bytes, bytes]]]
 class RedisStream(MessageSource):
     """A source of the entries of a Redis stream, in order.
 
-    An entry has either one field ``data`` with a message to be decoded, or one field per value, in which
-    case numbers are parsed. Checkpoints store the position. The source does not write to Redis unless
+    An entry has either one field ``data`` with a message to be decoded, or one field per value. In the
+    second case, numbers are parsed. Checkpoints store the position. The source does not write to Redis unless
     `keep` is False.
 
     Parameters
@@ -53,7 +53,7 @@ class RedisStream(MessageSource):
             self._redis = redis.Redis.from_url(url)
         except ValueError:
             raise ParameterError.of(
-                "url", "RedisStream", "like redis://host:6379/0", without_password(url)
+                "url", "RedisStream", "an address such as redis://host:6379/0", without_password(url)
             ) from None
 
     def _bring(self, most: int, wait: float) -> Rows:

@@ -215,8 +215,8 @@ class RowSource(Source):
         """Return up to `most` decoded rows with their positions, within `timeout` seconds.
 
         A position is the state of the source after a row, as JSON data: ``{"offset": 18}``. If a source has
-        several independent parts, a position needs only the changed part: ``{"partition 3": 18}``. Return
-        IDLE or END if no rows are available.
+        several independent parts, a position may contain only the changed part: ``{"partition 3": 18}``.
+        Return IDLE or END if no rows are available.
         """
 
     @abstractmethod
@@ -253,7 +253,7 @@ class RowSource(Source):
             return got
         for row in got:
             if not (isinstance(row, tuple) and len(row) == 2 and isinstance(row[1], Mapping)):
-                rule = f"The 'fetch' of {type(self).__name__} must return rows as (row, position)."
+                rule = f"The 'fetch' of {type(self).__name__} must return pairs (row, position)."
                 raise DataError(f"{rule} Got {row!r} instead.")
         self._ahead.extend(position for _, position in got)
         return [row for row, _ in got]
@@ -273,8 +273,8 @@ class RowSource(Source):
             position, instances = dict(where["position"]), whole(where["instances"], "instances", "seek", 0)
             schema, skipped = schema_of(where["schema"]), BadRows.of(where["bad_rows"])
         except (AttributeError, KeyError, TypeError, ValueError) as error:
-            rule = f"The position of {type(self).__name__} must be a result of its 'where'."
-            raise DataError(f"{rule} Got: {error}") from None
+            rule = f"The position of {type(self).__name__} must be a value that its 'where' returned."
+            raise DataError(f"{rule} The error was: {error}") from None
         self.go_to(position)
         self._standing, self._position = position, instances
         self._ahead.clear()
@@ -307,7 +307,7 @@ def encoder_of(
     if schema is not None and not isinstance(schema, Schema):
         raise ParameterError.of("schema", owner, "a heros.Schema", schema)
     if isinstance(nominal, Mapping):
-        rule = "a list of columns (a schema lists their values)"
+        rule = "a list of columns (use a schema to list their values)"
         raise ParameterError.of("nominal", owner, rule, dict(nominal))
     checked_most_values(most_values, owner)
     known = None if classes is None else expect_list(classes, "classes", owner)

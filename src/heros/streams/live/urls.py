@@ -29,11 +29,11 @@ def connect(address: str, *, directory: str | os.PathLike[str] | None = None, **
     """Open the source at an address.
 
     The address is ``kafka://host:9092/topic?group=g``, ``redis://host:6379/stream``,
-    ``nats://host:4222/subject`` or ``mqtt://host:1883/topic``. A topic of MQTT may have the wildcards ``+``
-    and ``#``. All sources support the settings `follow` (``no``: end after the existing messages), `on_gap`
-    (``go-on``: continue if messages are lost) and, as comma-separated lists, `nominal`, `classes` and
-    `columns` (the column names, if messages are CSV lines). Kafka also supports `group` and `partitions`,
-    Redis `db` and `keep`, MQTT `journal`.
+    ``nats://host:4222/subject`` or ``mqtt://host:1883/topic``. An MQTT topic may contain the wildcards
+    ``+`` and ``#``. All sources support the settings `follow` (``no``: end after the existing messages),
+    `on_gap` (``go-on``: continue if messages are lost) and, as comma-separated lists, `nominal`, `classes`
+    and `columns` (the column names, if messages are CSV lines). Kafka also supports `group` and
+    `partitions`, Redis `db` and `keep`, MQTT `journal`.
 
     ``?labels=other&id=order`` reads the labels from another topic, joined by the field `id`
     (`heros.streams.live.late.LateSource`). The settings for this are `waiting`, the maximum number of
@@ -55,31 +55,31 @@ def connect(address: str, *, directory: str | os.PathLike[str] | None = None, **
     >>> connect("kafka://localhost:9092/orders?colour=red")
     Traceback (most recent call last):
         ...
-    heros.ParameterError: The 'address' parameter of connect must be an address with settings among
-    classes, columns, expired, follow, group, id, labels, longest, nominal, on_gap, partitions, waiting. Got
-    'colour' instead.
+    heros.ParameterError: The 'address' parameter of connect must be an address with no other
+    settings than classes, columns, expired, follow, group, id, labels, longest, nominal, on_gap, partitions,
+    waiting. Got 'colour' instead.
     """
     at = _split(address) if is_address(address) else None
     name = "" if at is None else unquote(at.path.lstrip("/"))
     if at is None or not at.netloc or not name:
-        raise _error(f"like {LIKE}, with one of {', '.join(SCHEMES)}", address)
+        raise _error(f"an address such as {LIKE}, with one of the schemes {', '.join(SCHEMES)}", address)
     known = {**COMMON, **LATE, **SCHEMES[at.scheme]}
     written = dict(parse_qsl(_query(at), keep_blank_values=True))
     if unknown := sorted(written.keys() - known.keys()):
-        raise _error(f"an address with settings among {', '.join(sorted(known))}", unknown[0])
+        raise _error(f"an address with no other settings than {', '.join(sorted(known))}", unknown[0])
     read = {setting: known[setting](text) for setting, text in written.items()}
     if "columns" in read:
         read["decode"] = csv_decoder(read.pop("columns"))
     how = {**read, **settings}
     if "labels" not in read:
         if needless := sorted(read.keys() & LATE.keys()):
-            rule = "an address with labels=, which id=, expired=, longest= and waiting= require"
+            rule = "an address with labels=, because id=, expired=, longest= and waiting= require labels="
             raise _error(rule, needless[0])
         return _opened(at, name, directory, how)
     late = {setting: how.pop(setting) for setting in (*LATE, *JOINED) if setting in how}
     topic, below = late.pop("labels"), None if directory is None else Path(directory, "labels")
     if "id" not in late or late.get("target") is None:
-        raise _error("an address with id= and a target, which labels= requires", address)
+        raise _error("an address with id= and a target, because labels= requires both", address)
     features = _opened(at, name, directory, dict(how))
     if "journal" in how:  # a journal belongs to one topic
         how["journal"] = f"{how['journal']}-labels"
@@ -98,7 +98,7 @@ def _split(address: str) -> SplitResult:
     try:
         return urlsplit(address, allow_fragments=False)
     except ValueError as error:  # for example a host with special characters
-        raise _error(f"like {LIKE} ({error})", address) from None
+        raise _error(f"an address such as {LIKE} ({error})", address) from None
 
 
 def _query(at: SplitResult) -> str:
