@@ -331,6 +331,20 @@ def test_a_number_that_stands_for_nothing_does_so_in_what_is_predicted(place):
     assert named == empty != number
 
 
+def test_a_name_such_as_na_that_a_model_knows_is_predicted_as_it_was_learnt(place):
+    rows = "".join(f"{('NA', 'ZA')[i % 2]},{i % 7},{'ny'[i % 2]}\n" for i in range(200))
+    (place / "c.csv").write_text("country,size,rain\n" + rows)
+    (place / "c.json").write_text('{"country": ["NA", "ZA"]}')
+    arguments = ["--pool", str(place / "pool.toml"), "--columns", str(place / "c.json")]
+    saved = runner.invoke(app, ["run", str(place / "c.csv"), *arguments, "--save", str(place / "c.heros")])
+    assert saved.exit_code == 0, saved.output
+    asked = ["predict", str(place / "c.heros"), str(place / "c.csv"), "--with", "country"]
+    _, first, *_ = runner.invoke(app, asked).stdout.splitlines()
+    expected = Heros.load(place / "c.heros").predict_proba({"country": "NA", "size": 0})
+    assert first.split(",")[0] == '"NA"'
+    assert [float(p) for p in first.split(",")[2:]] == [*expected.values()]
+
+
 def test_uneven_classes_have_their_pr_auc_without_being_asked(place):
     rows = "".join(f"{i % 20},{'yes' if i % 20 == 3 else 'no'}\n" for i in range(600))
     (place / "u.csv").write_text("a,late\n" + rows)

@@ -411,3 +411,16 @@ def test_all_settings_of_heros_are_there():
     assert asked - {"class_weight"} <= {*HerosRegressor().get_params(deep=False)}
     X, y = shuffled_iris()
     assert HerosClassifier(SMALL, watch="trained", burst=30).fit(X, y).heros_.burst == 30
+
+
+@pytest.mark.parametrize("classes", [("b", "c", "a"), ("1", "2", "10")])
+def test_a_loaded_model_whose_classes_are_not_sorted_continues_to_learn(tmp_path, classes):
+    heros = Heros(pools.Linear([{}]), k=1, seed=1).learn([{"x": 0.0}, {"x": 1.0}, {"x": 2.0}], list(classes))
+    heros.save(tmp_path / "model.heros")
+    model = HerosClassifier.load(tmp_path / "model.heros")
+    frame, labels = pd.DataFrame({"x": [0.0, 1.0, 2.0] * 20}), list(classes) * 20
+    model.partial_fit(frame, labels, classes=sorted(classes))
+    expected = heros.learn(frame, labels).outputs(frame.to_numpy())
+    assert model.classes_.tolist() == sorted(classes)
+    np.testing.assert_array_equal(model.predict_proba(frame), expected[:, np.argsort(classes)])
+    assert model.predict(frame).tolist() == heros.predict(frame).tolist()

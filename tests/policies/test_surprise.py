@@ -332,7 +332,7 @@ def test_a_policy_that_is_changed_on_the_way():
         (lambda: Surprise(Cand(), steady=2), "The 'steady' parameter of Surprise must be in [0, 1]. Got 2 instead."),
         (lambda: Surprise(0.5), "The 'policy' parameter of Surprise must be a policy (an object with a 'choose' method). Got 0.5 instead."),
         (lambda: Surprise(Surprise(Cand())), "The 'policy' parameter of Surprise must be a policy without another Surprise. Got Surprise(policy=Cand(), sure=0.95, share=0.1, inside=0.25, steady=1.0, after=25000) instead."),
-        (lambda: Explore(Surprise(Cand()), 0.1), "The 'policy' parameter of Explore must be a policy other than Surprise, which must be the outer policy. Got Surprise(policy=Cand(), sure=0.95, share=0.1, inside=0.25, steady=1.0, after=25000) instead."),
+        (lambda: Explore(Surprise(Cand()), 0.1), "The 'policy' parameter of Explore must be a policy that Explore can wrap (wrap Explore in Surprise instead). Got Surprise(policy=Cand(), sure=0.95, share=0.1, inside=0.25, steady=1.0, after=25000) instead."),
     ],
 )  # fmt: skip
 def test_parameter_errors(make, message):

@@ -106,7 +106,7 @@ def test_callbacks_see_every_window_and_may_end_the_run():
     assert heard.figures == whole.figures
     assert not heard.interrupted
     with pytest.raises(
-        ParameterError, match="'callback' parameter of evaluate must be a function of a window"
+        ParameterError, match="'callback' parameter of evaluate must be a function that accepts a Window"
     ):
         evaluate(model(), streams.Agrawal().take(20), callback=3)
 

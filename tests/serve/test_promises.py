@@ -541,7 +541,7 @@ def test_an_allowed_host_that_can_never_match_is_refused(name):
 def test_a_token_that_can_never_match_is_refused(token):
     service = one()
     with pytest.raises(
-        ParameterError, match="'token' parameter of serve must be a text without spaces"
+        ParameterError, match="'token' parameter of serve must be a string without spaces"
     ) as refused:
         Running(service, port=0, token=token)
     assert "horse" not in str(refused.value)

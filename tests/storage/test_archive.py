@@ -170,7 +170,7 @@ def test_only_numbers_are_written(tmp_path, array):
 def test_only_plain_data_is_written(tmp_path, value):
     with pytest.raises(
         HerosError,
-        match=r"^The document written to .*file must be plain data\. The error "
+        match=r"^The document written to .*file must be JSON data\. The error "
         r"was: ",
     ):
         archive.write(tmp_path / "file", "example", {"x": value}, {})

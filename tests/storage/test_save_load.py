@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import copy
 import json
+import os
+import stat
 import sys
 
 import numpy as np
@@ -310,3 +312,11 @@ def test_members_that_only_pickle_knows_are_neither_kept_nor_taken(tmp_path, mon
     archive.write(tmp_path / "made_up.heros", "model", made_up, arrays)
     with pytest.raises(HerosError, match="Use pickle instead"):
         Heros.load(tmp_path / "made_up.heros", pool=pool)
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs a special file")
+def test_a_device_is_not_replaced_by_a_model(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(HerosError, match="cannot be written: Not a regular file"):
+        Heros(k=1, seed=1).learn({"x": 1.0}, "no").save(tmp_path / "pipe")
+    assert stat.S_ISFIFO((tmp_path / "pipe").stat().st_mode)

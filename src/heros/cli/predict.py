@@ -19,6 +19,7 @@ from heros.cli import options
 from heros.cli.app import app, in_options, say
 from heros.cli.checkpoints import print_notices
 from heros.cli.parsing import reading
+from heros.data.columns import NameColumn
 from heros.ensemble import Heros
 from heros.run.predictions import predicted_table
 from heros.storage.outputs import as_csv, expect_other_files, expect_table_place, write_table
@@ -69,9 +70,11 @@ def predict_command(
     if trained.schema is None:
         raise HerosError(f"The model in {model} has not been trained.")
     settings = reading(delimiter=delimiter, no_header=no_header, missing=missing, encoding=encoding)
-    settings["missing"] = [*settings.get("missing", ()), *trained.schema.words]
     with print_notices():
         reader = reader_of(file, format, **settings)
+    columns = trained.encoder().columns
+    values = {name: [*one.values] for name, one in columns.items() if isinstance(one, NameColumn)}
+    reader.use_words(trained.schema.words, values)
     copied = reading(keep=keep).get("keep", [])
     for name in copied:
         one_of(name, "keep", "heros", reader.names, f"one of the columns {list(reader.names)}")
@@ -79,7 +82,6 @@ def predict_command(
         raise ParameterError.of(
             "keep", "heros", "columns whose names differ from the names of the prediction columns", clash[0]
         )
-    columns = trained.encoder().columns
     absent = [name for name in columns if name not in reader.names]
     if absent and len(absent) < len(columns):
         names = ", ".join(map(repr, absent))
@@ -120,6 +122,7 @@ def _predicted(
         encoder.encode_for_prediction(dict.fromkeys(reader.names, 0))
     done, table = 0, None
     while (chunk := reader.read()) is not None:
+        chunk = reader.without_missing_words(chunk)
         X, _, faults = encoder.converted(reader.names, chunk.columns, chunk.n_rows)
         table = _table(model, X, done)
         done += len(X)

@@ -16,7 +16,7 @@ from heros._base.errors import DataNotice
 from heros._base.lazy import pa, pc
 from heros._base.notices import notice
 from heros.data.codes import Codes, many_values
-from heros.data.dates import TIMES, DateFormat, is_date, micros_of, micros_of_array
+from heros.data.dates import TIMES, DateFormat, cell, is_date, micros_of, micros_of_array, to_microseconds
 from heros.data.number_format import NumberFormat, parsed_number
 from heros.data.schema import Feature
 from heros.data.values import (
@@ -247,7 +247,10 @@ class DateColumn:
             if not is_date(array.type) and (self.format is None or not self.format.written):
                 values, faults = _convert_each(self, array)
                 return values.reshape(len(array), self.width), faults
-            return self._features(micros_of_array(array, self.format)), {}
+            dates = micros_of_array(array, self.format)
+            lost = np.isnat(dates) & ~np.asarray(array.is_null(nan_is_null=True))
+            cells = [(row, shown(cell(array, row))) for row in np.flatnonzero(lost).tolist()]
+            return self._features(dates), {row: Refused(self.name, text, self.rule) for row, text in cells}
         codes, labels = encode(array)
         moments = [None if label is None else micros_of(label, self.format) for label in (*labels, None)]
         dates = np.array(["NaT" if m is None else m for m in moments], "M8[us]")[codes]
@@ -363,7 +366,7 @@ def _floats(array: pa.Array) -> Values:
     elif pa.types.is_decimal(array.type):  # via text, so that numbers are rounded only once
         array = array.cast(pa.string())
     elif pa.types.is_duration(array.type):
-        micros = pc.cast(pc.cast(array, pa.duration("us"), safe=False), pa.int64())
+        micros = pc.cast(pc.cast(to_microseconds(array), pa.duration("us"), safe=False), pa.int64())
         array = pc.divide(pc.cast(micros, pa.float64(), safe=False), 1e6)
     values = pc.cast(array, pa.float64(), safe=False).to_numpy(zero_copy_only=False)
     return np.asarray(values, dtype=np.float64)

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta, timezone
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -198,6 +199,33 @@ def _moment_in(text: str, reading: DateFormat | None) -> datetime | None:
     return next((moment for one in others if (moment := one.moment(text)) is not None), None)
 
 
+def to_microseconds(array: pa.Array) -> pa.Array:
+    """Convert times and durations to microseconds, the resolution of Python's types, rounded down."""
+    kind, types = array.type, pa.types
+    if types.is_time64(kind):
+        return pc.cast(array, pa.time64("us"), safe=False)
+    if not (types.is_timestamp(kind) or types.is_duration(kind)) or kind.unit != "ns":
+        return array
+    given = pc.fill_null(pc.cast(array, pa.int64()), 0).to_numpy(zero_copy_only=False)
+    micros = pa.array(np.floor_divide(given, 1000), mask=np.asarray(array.is_null()))
+    return micros.cast(pa.duration("us") if types.is_duration(kind) else pa.timestamp("us", kind.tz))
+
+
+def cell(array: pa.Array, row: int) -> Any:
+    """Return a value of an array; NumPy represents dates outside of Python's calendar."""
+    scalar = array[row]
+    try:
+        return scalar.as_py()
+    except (OverflowError, ValueError):
+        kind = scalar.type
+        if pa.types.is_duration(kind):
+            return np.timedelta64(scalar.value, kind.unit)
+        if not pa.types.is_timestamp(kind) and not pa.types.is_date(kind):
+            return []  # for example, a list of dates
+        unit: Any = kind.unit if pa.types.is_timestamp(kind) else "D" if pa.types.is_date32(kind) else "ms"
+        return np.datetime64(scalar.value, unit)
+
+
 def micros_of_array(array: pa.Array, reading: DateFormat | None) -> NDArray[np.datetime64]:
     """Convert an array of dates, times or numbers to datetimes, with NaT for missing or invalid values."""
     kind = array.type
@@ -210,11 +238,15 @@ def micros_of_array(array: pa.Array, reading: DateFormat | None) -> NDArray[np.d
         moments[absent] = np.datetime64("NaT", "us")
         return moments
     if pa.types.is_time(kind):
-        array = pc.cast(pc.cast(array, pa.time64("us")), pa.int64())
-    if pa.types.is_timestamp(kind) and kind.tz is not None:
+        array = pc.cast(pc.cast(array, pa.time64("us"), safe=False), pa.int64())
+    elif pa.types.is_timestamp(kind) and kind.tz is not None:
         array = pc.cast(array, pa.timestamp(kind.unit))
-    moments = pc.cast(array, pa.timestamp("us"), safe=False).to_numpy(zero_copy_only=False)
-    return np.asarray(moments, dtype="datetime64[us]")
+    moments = pc.cast(to_microseconds(array), pa.timestamp("us"), safe=False)
+    dates = np.asarray(moments.to_numpy(zero_copy_only=False), dtype="datetime64[us]")
+    if kind in (pa.timestamp("us"), pa.timestamp("ns")) or pa.types.is_time(kind):
+        return dates
+    given = array.to_numpy(zero_copy_only=False).astype("datetime64[Y]").astype(np.int64)
+    return np.where(np.abs(given) > LAST_YEAR, np.datetime64("NaT", "us"), dates)
 
 
 def is_date(kind: pa.DataType) -> bool:

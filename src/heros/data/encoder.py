@@ -26,6 +26,7 @@ from heros.data.columns import (
     is_text,
     trimmed,
 )
+from heros.data.dates import cell, to_microseconds
 from heros.data.frames import FEW, form_of, joined_chunks, labels_of, row_of, rows_of_small_frame, table_of
 from heros.data.infer import infer_array, reason_not_a_feature
 from heros.data.number_format import has_decimal_commas
@@ -41,7 +42,6 @@ __all__ = [
     "Limits",
     "Stretch",
     "Stretches",
-    "to_microseconds",
     "widened",
 ]
 
@@ -327,7 +327,7 @@ class Encoder(RowEncoder):
                     if type(row) is Stretch:
                         yield row
                     else:
-                        x = {name: array[row].as_py() for name, array in zip(names, arrays, strict=True)}
+                        x = {name: cell(array, row) for name, array in zip(names, arrays, strict=True)}
                         yield x, some[row]
             done += batch.num_rows
 
@@ -421,13 +421,3 @@ def _plain(array: pa.Array, words: Words) -> pa.Array:
         names = array.dictionary.cast(pa.large_string())
         array = pa.DictionaryArray.from_arrays(array.indices, names).dictionary_decode()
     return trimmed(array.cast(pa.large_string()), words)
-
-
-def to_microseconds(array: pa.Array) -> pa.Array:
-    """Convert times and durations to microseconds, the resolution of Python's types."""
-    kind, types = array.type, pa.types
-    if types.is_timestamp(kind) and kind.unit == "ns":
-        return pc.cast(array, pa.timestamp("us", kind.tz), safe=False)
-    if types.is_duration(kind) and kind.unit == "ns":
-        return pc.cast(array, pa.duration("us"), safe=False)
-    return pc.cast(array, pa.time64("us"), safe=False) if types.is_time64(kind) else array

@@ -140,12 +140,14 @@ def _library(frame: Any) -> str:
 def table_of(frame: Any, owner: str) -> pa.Table:
     """Convert a data frame to an Arrow table; fields of structs become columns with dotted names."""
     try:
-        return flat_table(_table(frame, owner))
+        table = flat_table(_table(frame, owner))
     except HerosError:
         raise
     except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
         rule = f"The frame of {owner} must have columns of one type each."
         raise DataError(f"{rule} The error was: {error}") from None
+    _distinct(table.column_names, owner)
+    return table
 
 
 def flat_table(table: pa.Table) -> pa.Table:

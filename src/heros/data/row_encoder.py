@@ -109,17 +109,30 @@ class RowEncoder:
         self._closed = schema is not None and not grows
         self._classes_closed = self._closed or classes is not None
         self._nominal = frozenset(nominal or ())
+        self._own_words, self._own_ignored = tuple(words), tuple(ignore)
         self._to_keep = "a schema that declares it" if nominal is None else "nominal="
         names = tuple(str(label_of(value)) for value in classes or ())
         known = schema or Schema((), names, numeric)
         if not seen:
             declared = (replace(one, written=NAMES) if one.nominal else one for one in known.features)
             known = replace(known, features=tuple(declared))
-        ignored = tuple(dict.fromkeys((*known.ignored, *ignore)))
-        self.use_schema(replace(known, words=tuple(dict.fromkeys((*known.words, *words))), ignored=ignored))
+        self.use_schema(known)
+
+    def adopt(self, schema: Schema, seen: int) -> None:
+        """Use the schema of a model trained on `seen` instances; keep the classes that the user listed."""
+        if self._classes_closed and not self._closed:
+            codes = Codes(schema.classes)
+            more = (name for name in self.classes if codes.code(name) is None)
+            schema = replace(schema, classes=(*schema.classes, *more))
+        self.use_schema(schema)
+        self.seen = seen
 
     def use_schema(self, schema: Schema) -> None:
-        """Replace the columns and classes of the encoder with the columns and classes of a schema."""
+        """Replace the columns and classes; the user's own words and ignored columns remain."""
+        words = tuple(dict.fromkeys((*schema.words, *self._own_words)))
+        ignored = tuple(dict.fromkeys((*schema.ignored, *self._own_ignored)))
+        if (words, ignored) != (schema.words, schema.ignored):
+            schema = replace(schema, words=words, ignored=ignored)
         self._begun = 0  # number of rows of the table that determined the kinds of the columns
         self.numeric = schema.numeric
         self.classes = Codes(schema.classes)
@@ -186,6 +199,11 @@ class RowEncoder:
     def columns(self) -> dict[str, Column]:
         """The columns that provide features."""
         return {name: column for name, column in self.known.items() if name not in self.ignored}
+
+    @property
+    def may_change_kinds(self) -> bool:
+        """Whether an unreadable value may change how its column is read; the first table may exclude this."""
+        return bool(self.tentative) or not self._begun
 
     def has_column(self, name: Hashable) -> bool:
         """Return whether this column, or a field nested in it, is a feature."""

@@ -153,6 +153,8 @@ def _is_huge(value: int | Fraction) -> bool:
 def number_of(feature: str, value: Any) -> float:
     """Convert a number, or a duration (in seconds), to a finite float; raise `Refused` if impossible."""
     try:
+        if hasattr(value, "to_timedelta64"):  # pandas has nanoseconds, unlike columns of frames
+            value = value.to_timedelta64()
         if isinstance(value, np.timedelta64):
             number = int(value.astype("timedelta64[us]").astype(np.int64)) / 1e6
         else:

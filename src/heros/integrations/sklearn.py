@@ -220,7 +220,7 @@ class _Estimator(ModelSettings, BaseEstimator):  # type: ignore[misc]  # the lib
         model = cls(**{name: value for name, value in given.items() if name in cls._get_param_names()})
         model.heros_, model._names = heros, [*heros.encoder().columns]
         if not heros.task.numeric:
-            model.classes_ = np.array(heros.schema.classes)
+            model.classes_ = np.array(sorted(heros.schema.classes))  # as scikit-learn's metrics expect
         return model
 
     def _seed(self) -> int | None:
@@ -299,11 +299,13 @@ class HerosClassifier(ClassifierMixin, _Estimator):  # type: ignore[misc]  # the
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Return the probability of each class for each row, in the order of `classes_`."""
-        return self._outputs(X)
+        outputs = self._outputs(X)
+        names, known = _names(self.classes_), self.heros_.schema.classes if self.heros_.schema else ()
+        return outputs if names == known else outputs[:, [known.index(name) for name in names]]
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the most probable class for each row."""
-        best = self._outputs(X).argmax(axis=1)
+        best = self.predict_proba(X).argmax(axis=1)
         return np.asarray(self.classes_[best])
 
     def _learn(

@@ -211,7 +211,7 @@ def _opened(kind: int, config: int, cpu: int) -> int:
     file = libc.syscall(number, ctypes.c_char_p(attributes), -1, cpu, -1, ctypes.c_ulong(0))
     if file < 0:
         error = os.strerror(ctypes.get_errno())
-        rule = "RAPL perf events need root rights or perf_event_paranoid = 0."
+        rule = "RAPL perf events need root privileges or perf_event_paranoid = 0."
         raise HerosError(f"{rule} The error was: {error}.")
     return int(file)
 

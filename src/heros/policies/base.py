@@ -195,7 +195,7 @@ class Around(CompiledPolicy):
         if not isinstance(inner, Around):
             return
         if inner.layer > self.layer:
-            rule = f"a policy other than {type(inner).__name__}, which must be the outer policy"
+            rule = f"a policy that {owner} can wrap (wrap {owner} in {type(inner).__name__} instead)"
             raise ParameterError.of("policy", owner, rule, inner)
         if inner.layer == self.layer and not self.twice:
             raise ParameterError.of("policy", owner, f"a policy without another {owner}", inner)

@@ -27,8 +27,8 @@ class Boosted(Family):
     the step that lowers the loss most, multiplied by the learning rate. The loss is the log loss for classes
     and half the squared error for numbers. A leaf splits when the best feature is better than the second best
     with the given confidence, or when both are about equally good. There are two differences from SGBT
-    (docs/models.md). Each round has one tree, with a step for each class. The leaves store derivatives,
-    whereas FIMT-DD's leaves store means and linear models.
+    (docs/models.md). Each round has one tree, which predicts a step for each class; SGBT has one tree per
+    class. The leaves store derivatives; SGBT's trees are FIMT-DD, whose leaves store means and linear models.
 
     Parameters
     ----------

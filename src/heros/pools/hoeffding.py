@@ -90,10 +90,11 @@ class Hoeffding(Family):
 
 
 class HoeffdingGrid(Hoeffding):
-    """Hoeffding trees over a grid of sizes and grace periods; the paper's pool of 50 by default.
+    """Hoeffding trees over a grid of byte limits and grace periods; the paper's pool of 50 by default.
 
-    In the paper the sizes had no effect (CapyMOA reads a size of 0, and MOA checks its limit only every
-    million instances), so the cheapest trees equal the most expensive trees. Here the sizes have an effect.
+    In the paper, the byte limits had no effect (CapyMOA reads a size of 0, and MOA checks the limit only
+    every million instances), so the cheapest trees were equal to the most expensive trees. Here, the limits
+    have an effect.
 
     Examples
     --------

@@ -36,7 +36,7 @@ class Join(Pool):
         total cost of the pool's models, divided among these models in proportion to their costs in the pool),
         or one number per model. Costs are scaled to sum to 1.
     bounded
-        Whether extreme numbers are limited. After the first 100 numbers of a feature or a target, a number
+        Whether extreme numbers are clipped. After the first 100 numbers of a feature or a target, a number
         may exceed the previous range by at most 3 times the width of the range. A more extreme number is
         replaced by this limit, and the range doubles. Measures use the original target.
 

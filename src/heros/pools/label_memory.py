@@ -36,22 +36,22 @@ class LabelMemory(Family):
     For classes, a model counts which class followed the last label (`order` 1) or the last two (`order` 2).
     The counts of a rare context (the last label or labels) are smoothed with the counts of the shorter
     context, and finally with the class frequencies. For numbers, the prediction is the last label plus a
-    weighted sum. The terms of the sum are the trend, the mean, the mean of the last eight labels and the
-    labels one season ago, each as a difference from the last label. The weights are fitted by least squares
-    with fading. A season is a lag at which the differences between labels are correlated. The pool finds up
-    to two seasons among the lags below `memory`.
+    weighted sum. The terms of the sum are the trend (the difference between the last two labels) and the
+    differences from the last label to the mean, to the mean of the last eight labels and to the labels one
+    season ago. The weights are fitted by least squares with fading. A season is a lag at which the
+    differences between labels are correlated. The pool finds up to two seasons among the lags below `memory`.
 
-    All models share the latest labels. Each label is stored, regardless of which models are trained. With
-    late labels the pool uses only labels that had arrived when the instance was predicted (see the `delay`
-    parameter of `Heros.learn`). If labels do not depend on earlier labels, a model predicts the class
-    frequencies or the mean. Features are never used, so join a pool of this family with other pools.
+    All models share one store of the latest labels. Each label is stored, regardless of which models are
+    trained. With late labels the pool uses only labels that had arrived when the instance was predicted (see
+    the `delay` parameter of `Heros.learn`). If labels do not depend on earlier labels, a model predicts the
+    class frequencies or the mean. Features are never used, so join a pool of this family with other pools.
 
     Parameters
     ----------
     {settings}
     memory
-        The number of labels to store. For an instance with a longer delay, the models predict the class
-        frequencies or the mean.
+        The number of labels to store. If an instance has at least this `delay` (see `Heros.learn`), the
+        models predict the class frequencies or the mean.
     costs
         The cost γ of a training step: "equal", "measured" (CPU time on random instances when the pool is
         bound), or one number per model. Costs are scaled to sum to 1.
@@ -119,7 +119,7 @@ class BoundLabelMemory(BoundNative, of=LabelMemory):
     def follows(self, i: int) -> Floats:
         """Return the probability of each next class (columns) after each last class (rows) in model i."""
         if self.schema.numeric:
-            raise HerosError("Regression has no table of transitions between classes. Call coefficients.")
+            raise HerosError("Regression has no table of class transitions. Call coefficients() instead.")
         return self.native.follows(self._expect_model(i, "BoundLabelMemory"))
 
     def coefficients(self, i: int) -> dict[str, float]:
@@ -135,7 +135,7 @@ class BoundLabelMemory(BoundNative, of=LabelMemory):
         ((7,), 1.0)
         """
         if not self.schema.numeric:
-            raise HerosError("Classification has no coefficients. Call follows.")
+            raise HerosError("Classification has no coefficients. Call follows() instead.")
         weights = self.native.coefficients(self._expect_model(i, "BoundLabelMemory")).tolist()
         return dict(zip(INPUTS, weights, strict=True))
 

@@ -32,8 +32,8 @@ class Linear(Scaled):
     Models start with zero weights and are trained on one instance at a time. The loss is softmax
     cross-entropy for classes, and the squared or Huber loss for numbers. Numeric features are scaled by their
     running mean and standard deviation; nominal features with more than two values are one-hot encoded. A
-    training step reads and writes only the weights of active inputs. The results are the same as with steps
-    on all weights, except for the effect of Adam's ε on inactive inputs.
+    training step reads and writes only the weights of inputs that are not 0. The results are the same as with
+    steps on all weights, except for the effect of Adam's ε on inputs that are 0.
 
     Parameters
     ----------
@@ -169,7 +169,10 @@ class BoundLinear(BoundNative, of=Linear):
         return _core.LinearPool(settings, pool.divisor, pool.own_values, pool.hashed_to, schema.numeric)
 
     def weights(self, i: int) -> Floats:
-        """Return the weights of model i (rows, classes): rows for bias, shared inputs, other inputs."""
+        """Return the weights of model i, an array of shape (rows, classes).
+
+        The first row is the bias; then come the shared inputs (see `hashed_to`), then all other inputs.
+        """
         weights = np.empty((self.native.rows, self.native.outputs))
         self.native.read_weights(self._expect_model(i, "weights"), weights)
         return weights

@@ -42,7 +42,7 @@ class MLP(Scaled):
     {settings}
     costs
         The cost γ of a training step: "hidden" (in proportion to the hidden units, as in the paper),
-        "multiply-adds" (in proportion to the multiply-adds for one instance with every input active),
+        "multiply-adds" (in proportion to the multiply-adds for an instance without inputs that are 0),
         "measured" (CPU time on random instances when the pool is bound), or one number per model. Costs are
         scaled to sum to 1.
     scale

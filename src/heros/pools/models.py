@@ -45,7 +45,7 @@ class Models(Pool):
         model, or "measured" (CPU time on random instances when the pool is bound, which varies from run to
         run). Costs are scaled to sum to 1.
     on_error
-        The reaction to an exception in a model. "set_aside" issues a warning and excludes the model: from
+        What happens if a model raises an exception. "set_aside" issues a warning and excludes the model: from
         then on, the model's predictions count as wrong, and the model is neither trained nor used to predict.
         "raise" raises an error.
 

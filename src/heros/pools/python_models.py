@@ -59,7 +59,7 @@ class MemberClock:
 class MemberCalls:
     """The callbacks with which the core evaluates and trains the members.
 
-    The core's pool refers to this object, so this object must not refer to the pool.
+    The core's pool refers to this object. A reference back to the pool would form a reference cycle.
     """
 
     def __init__(self, names: tuple[str, ...], members: list[Member], on_error: OnError) -> None:
@@ -145,7 +145,7 @@ class MemberCalls:
 
 
 def _number(answer: Any) -> tuple[float, int]:
-    """Return the predicted number with the code 0, or 0.0 with the code -1 if the number is not finite.
+    """Return ``(number, 0)``, or ``(0.0, -1)`` if the predicted number is not finite.
 
     A prediction of None counts as the number 0.
     """

@@ -110,7 +110,7 @@ class Baselines:
         if not (
             square and sums.shape == (SUMS,) and sums.dtype == last.dtype == np.float64 and last.size < 2
         ):
-            raise DataError("The label counts must have a square matrix, eight sums and the last label.")
+            raise DataError("The label counts must hold a square matrix, eight sums and at most one label.")
         if (counts < 0).any() or (np.delete(sums, 1) < 0).any() or not np.isfinite([*sums, *last]).all():
             raise DataError("The label counts must be finite and not negative.")
         if not self._numeric and not all(at in range(len(counts)) for at in last):

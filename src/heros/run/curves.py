@@ -96,9 +96,9 @@ class Points:
 class Curves:
     """The measures and costs of a run over time, with one row per window of the stream.
 
-    The curve of a measure is also an attribute: ``curves.auroc``. An evaluation that is not `exact` has at
-    most 1000 rows: neighbouring windows are merged, and `end` is the last instance of each row. The values of
-    a merged row are means or sums over its windows.
+    The curve of a measure is also an attribute: ``curves.auroc``. If the evaluation is not `exact`,
+    there are at most 1000 rows: neighbouring windows are merged, and `end` is the last instance of each row.
+    A value of a merged row is the mean, the sum or the last value over its windows.
     """
 
     end: NDArray[np.int64]  # (W,) number of instances up to the window's end
@@ -124,9 +124,9 @@ class Curves:
     def to_arrow(self) -> Any:
         """Return the curves as an Arrow table with one row per window.
 
-        The column `cpu` has the CPU seconds of all phases, and the column `best` has the index of the model
-        with the highest score L. Curves with one value per model (`trained`, `scores`, `invested`) are not
-        included.
+        The column `cpu` is the sum of the CPU seconds of all phases, and the column `best` is the index of
+        the model with the highest score L. Curves with one value per model (`trained`, `scores`, `invested`)
+        are not included.
         """
         columns = {"end": self.end, **self.figures, "spent": self.spent, "reward": self.reward}
         columns["cpu"] = self.cpu.sum(axis=1)

@@ -69,7 +69,7 @@ class Experiment(ModelSettings, _Subject):
         A name for `heros.streams.load`, or a function that opens the stream, e.g.
         ``functools.partial(streams.read, "orders.csv", target="fraud")``.
     pool, policy, k, answer, watch, burst, warmup, budget, explainable, seed
-        The model, as for `heros.Heros`.
+        The settings of the model, as for `heros.Heros`.
     n
         The number of instances to use, from the start of the stream; None uses all instances.
     window, exact

@@ -65,9 +65,9 @@ def evaluate(
     """Evaluate and train `model` on the rest of `stream`: predict each instance, then train on it.
 
     Ctrl-C ends the evaluation after the current block. A checkpoint is written if `checkpoint` is given, and
-    the result so far is returned with `interrupted` set. A second Ctrl-C, or Ctrl-C before any training,
-    raises KeyboardInterrupt. If more than one row in twenty is bad, the evaluation ends in the same way with
-    a `heros.DataNotice`; `Run.bad_rows` shows the first bad rows.
+    the result so far is returned; its `Run.interrupted` is True. A second Ctrl-C, or Ctrl-C before any
+    training, raises KeyboardInterrupt. If more than one row in twenty is bad, the evaluation ends in the same
+    way, and a `heros.DataNotice` is issued; `Run.bad_rows` shows the first bad rows.
 
     If the model has a power budget, e.g. ``budget="500 J/h"``, the energy used in a clock hour exceeds the
     budget by at most 1 %. When the energy of an hour is spent, the stream is not read until the next hour
@@ -107,7 +107,7 @@ def evaluate(
         exact AUROC does.
     callback
         A function, or a list of functions, called with a `heros.run.Window` at the end of each window. If a
-        function returns True, the run ends after this window and is `interrupted`.
+        function returns True, the run ends after this window, and `Run.interrupted` is True.
     progress
         Whether to show a progress bar; by default on a terminal and in a notebook. A string replaces the
         stream's name in the bar.
@@ -164,7 +164,7 @@ def evaluate(
     if not isinstance(meter, Meter):
         raise ParameterError.of("meter", "evaluate", "a meter, e.g. heros.meters.Cpu()", meter)
     if carbon is not None and meter.carbon is not None:
-        rule = "left out, because the meter has a carbon intensity"
+        rule = "left out, because the meter already provides a carbon intensity"
         raise ParameterError.of("carbon", "evaluate", rule, carbon)
     if checkpoint is not None:
         _expect_storable(model, allow_code)

@@ -29,9 +29,9 @@ from heros.streams.live.base import DriftPoint
 class Price:
     """The cost of evaluation and training, relative to evaluating and training every model at every step.
 
-    The cost is not timed during the run. It is the number of evaluations and training steps of each model,
-    multiplied by the measured cost of a single step (see `heros.pools.timing`). In contrast, the training
-    cost Σγ counts only training, with the costs γ that the policy uses.
+    The cost is not timed during the run. The evaluations and training steps of each model are counted and
+    multiplied by the costs of one evaluation and of one training step (see `heros.pools.timing`). In
+    contrast, the training cost Σγ counts only training, with the costs γ that the policy uses.
 
     Examples
     --------
@@ -209,6 +209,6 @@ def checked_callbacks(callback: Any) -> list[Callback]:
     """Return one or several callbacks as a list; raise an error if a callback is not callable."""
     callbacks = [] if callback is None else [callback] if callable(callback) else callback
     if not isinstance(callbacks, list | tuple) or not all(callable(one) for one in callbacks):
-        rule = "a function of a window, or a list of such functions"
+        rule = "a function that accepts a Window, or a list of such functions"
         raise ParameterError.of("callback", "evaluate", rule, callback)
     return list(callbacks)

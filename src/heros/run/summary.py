@@ -72,7 +72,7 @@ def cost_table(run: Run, title: str | None = None) -> Table:
 
 
 def budget_row(run: Run) -> dict[str, str]:
-    """Return a row with the budget and the used amount; empty if the run had no budget."""
+    """Return a row with the budget and how much of it was used; empty if the run had no budget."""
     dial = run.settings.get("dial")
     if dial is None:
         return {}

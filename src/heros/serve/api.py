@@ -196,7 +196,8 @@ class Api:
     async def _wait(self, query: bytes, receive: Receive) -> None:
         """If the query has wait=true, wait until predictions use all labels sent so far.
 
-        If the client disconnects, stop waiting, because a waiting request counts as a request in progress.
+        If the client disconnects, stop waiting, because a waiting request counts towards the limit of
+        concurrent requests.
         """
         if any(pair in (b"wait=true", b"wait=1") for pair in query.split(b"&")):
             published = asyncio.wrap_future(self.service.when_published())
@@ -361,8 +362,8 @@ def _described(numeric: bool, secured: bool) -> dict[str, Any]:
 def _all_rejected(taken: LearnOutcome) -> Refusal:
     """Return the error for a batch in which all instances were rejected.
 
-    If an instance may be accepted later, the reply has the status of this instance, because the batch may
-    then be accepted, too.
+    If one of the instances was rejected only for now (with Retry-After), the reply has the status and the
+    headers of this instance, so that the client may send the batch again.
     """
     one = next((one for one in taken.refused if b"retry-after" in dict(one.headers)), taken.refused[0])
     return Refusal(f"All instances were rejected. Instance {one.at}: {one.why}", one.status, *one.headers)
@@ -400,9 +401,9 @@ async def _send(send: Send, status: int, body: bytes, headers: tuple[tuple[bytes
 async def _send_refusal(send: Send, error: Refusal | HerosError) -> int:
     """Send an error and return its status.
 
-    An error refers to the frame in which it is caught. If a variable of this frame also held the error, the
-    whole request would stay in memory until the next garbage collection. This separate function has the
-    variable instead.
+    The traceback of an error refers to the frame that caught the error. If a variable of that frame also
+    referred to the error, this cycle would keep the whole request in memory until the next garbage
+    collection. The variable is therefore local to this separate function.
     """
     why = error if isinstance(error, Refusal) else Refusal(str(error), 503)
     await _send(send, why.status, _dumped({"detail": str(why)}), PLAIN + why.headers)
@@ -410,7 +411,7 @@ async def _send_refusal(send: Send, error: Refusal | HerosError) -> int:
 
 
 async def _live(receive: Receive, send: Send) -> None:
-    """Acknowledge the start and the shutdown of a server; the service itself does not start or stop."""
+    """Acknowledge the lifespan events of the server, which neither start nor stop the service."""
     while True:
         message = await receive()
         await send({"type": f"{message['type']}.complete"})

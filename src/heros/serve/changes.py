@@ -37,7 +37,7 @@ class ChangeLog:
     """The log of detected changes, which the training thread updates once a second.
 
     A single model detects its changes itself (`Heros.changes`). With a model per key, the changes are drifts
-    of the error over all keys (`heros.serve.history.History.drifts`).
+    in the error over all keys (`heros.serve.history.History.drifts`).
 
     Parameters
     ----------

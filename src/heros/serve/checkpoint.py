@@ -84,7 +84,7 @@ class CheckpointDirectory:
             raise self._lock.refused("must hold a single model. Got one model per key.")
 
     def expect_same(self, model: Heros, names: list[str]) -> None:
-        """Raise an error if the model differs from the checkpoint in one of these parts or settings."""
+        """Raise an error if the model and the checkpoint's model differ in one of these parts or settings."""
         if self.path.exists():
             kept = archive.read(self.path, KIND)[0].get("model")
             _expect_same(self.directory, kept, serialization.description(model), names)

@@ -29,8 +29,8 @@ COUNTS = ("learnt", "drift_count", "spent", "window")
 class Nearness:
     """A score in [0, 1] for numeric predictions, which is 1 for an error of 0.
 
-    The score is 1 − |error| / (|error| + s), with the standard deviation s of recent targets, as in
-    `heros.ensemble.task.Regression`.
+    The score is 1 − |error| / (|error| + s), where s is the standard deviation of recent targets, as
+    in `heros.ensemble.task.Regression`.
 
     Examples
     --------
@@ -114,12 +114,12 @@ class History:
     models
         The number of models.
     window
-        The initial number of instances per point of the curves. When points are merged, new points cover as
-        many instances as the merged points.
+        The initial number of instances per point of the curves. After points are merged, each new point
+        covers as many instances as one merged point.
     numeric
         Whether the labels are numbers.
     watched
-        Whether to detect drifts of the error; not needed for a single model, which detects drifts itself.
+        Whether to detect drifts in the error; not needed for a single model, which detects drifts itself.
     """
 
     def __init__(

@@ -158,7 +158,7 @@ class _Connection(asyncio.Protocol):
             self._parse()
 
     def eof_received(self) -> bool:
-        """Keep the connection if a reply was not sent yet, because the client may still read the reply."""
+        """Keep the connection if a reply has not been sent yet, because the client may still read it."""
         self.ended = True
         working = self._working
         if working is not None:
@@ -490,7 +490,7 @@ class Server:
             self.forget(other)
 
     def _least_needed(self, newest: _Connection) -> _Connection | None:
-        """Return the connection with the slowest reader, or else the connection idle the longest.
+        """Return the connection with the slowest reader, or else the longest idle connection.
 
         Return None if all connections except the newest have requests in progress.
         """
@@ -502,7 +502,7 @@ class Server:
         return slowest
 
     def expect_readers(self, newest: _Connection) -> None:
-        """Abort the connections with the slowest readers while the unread replies take too much memory."""
+        """While the unread replies take too much memory, abort the connections with the slowest readers."""
         unread = {one: unsent for one in self.connections if (unsent := one.unsent)}
         total = sum(unread.values())
         unread.pop(newest, None)

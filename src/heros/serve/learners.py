@@ -216,7 +216,7 @@ class OneModel(ServedLearner):
 
 
 class ModelPerKey(ServedLearner):
-    """A learner with one model per key. Training on a few rows may delay a prediction."""
+    """A learner with one model per key. A prediction may wait until training on a few rows is finished."""
 
     keyed = True
     chunk = 1024  # larger than for one model, to group the rows of a key, whose model may be on disk

@@ -85,10 +85,11 @@ def expect_name(text: str, what: str, longest: int) -> str:
 
 
 def expect_fields(x: Any, most: int, longest: int = sys.maxsize, *, flat: bool = True) -> None:
-    """Raise an error unless an instance is an object with at most `most` fields and short enough names.
+    """Raise an error if an instance is not an object, has too many fields or has too long names.
 
-    Fields of nested objects also count. Values that are nested too deeply to be stored are rejected. If
-    `flat` is False, the names of an instance without nested values may be longer.
+    It may have at most `most` fields, with names of at most `longest` characters. Fields of nested
+    objects also count. Values that are nested too deeply to be stored are rejected. If `flat` is False, the
+    names of an instance without nested values may be longer.
 
     Examples
     --------
@@ -98,7 +99,9 @@ def expect_fields(x: Any, most: int, longest: int = sys.maxsize, *, flat: bool =
     heros.serve.limits.Wrong: An instance must have at most 3 features. Got 4.
     """
     if type(x) is not dict:
-        raise Wrong(f"An instance must be an object of names and values. Got the type {type(x).__name__}.")
+        raise Wrong(
+            f"An instance must be an object with feature names and values. Got the type {type(x).__name__}."
+        )
     short = not flat or len("".join(x)) <= longest
     if short and len(x) <= most and NESTED.isdisjoint(map(type, x.values())):
         return  # most instances need no further check

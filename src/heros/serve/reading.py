@@ -90,7 +90,7 @@ class TrainingEncoder(Encoder):
         super().__init__(*known, **settings)
 
     def notify(self, text: str) -> None:
-        """Store a notice and issue it as a warning; ignore errors of the warning, such as a full disk."""
+        """Store a notice and issue it as a warning; ignore errors in issuing it, such as a full disk."""
         if self.quiet:
             return
         self.notices.append(text)

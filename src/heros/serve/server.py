@@ -53,7 +53,7 @@ class Running:
         if token is not None and token != token.strip():
             blanks = "spaces or line breaks at its start or end"
             raise ParameterError.of(
-                "token", "serve", "a text without spaces and line breaks at its start and end", blanks
+                "token", "serve", "a string without spaces or line breaks at its start or end", blanks
             )
         if token is not None and not (token.isascii() and token.isprintable() and 8 <= len(token) <= 200):
             got = f"{len(token)} characters"

@@ -85,7 +85,7 @@ class Service:
     """A model that predicts for any number of clients while it is trained.
 
     Predictions come from a published copy of the model, so training does not delay them. Publishing
-    (updating the copy) takes at most a twentieth of the time and happens at most 50 times a second. A label
+    (updating the copy) takes at most 5% of the running time and happens at most 50 times a second. A label
     arrives with its instance, or later with the id of the instance.
 
     Parameters
@@ -117,7 +117,8 @@ class Service:
     carbon, carbon_delay
         The carbon intensity of electricity over time, and the maximum delay of training on an instance, as
         for `heros.evaluate`. Training is delayed until the carbon intensity is low, or until a power budget
-        of the model allows it. Meanwhile, labelled instances stay in the store.
+        of the model allows it. Meanwhile, labelled instances are kept in `store`, or in memory if `store` is
+        None.
 
     Examples
     --------
@@ -316,7 +317,10 @@ class Service:
         return key
 
     def _held(self, asked: list[Asked]) -> list[bytes | None]:
-        """Return instances as JSON (None without an id); raise an error if an instance cannot be stored."""
+        """Return each instance as JSON, or None if its request has no id.
+
+        Raise an error if an instance with an id cannot be stored.
+        """
         self.pending.enforce_limits()
         rows, new = list[bytes | None](), dict[Id, tuple[bytes, Id | None]]()
         most = self.pending.most_bytes
@@ -759,7 +763,10 @@ class Service:
                 self._publish_for(waiting)
 
     def _take_from(self, waitlist: Waitlist) -> bool:
-        """Take the instances on which training is allowed now from the waitlist; return whether any exist."""
+        """Take the instances from the waitlist on which training is allowed now.
+
+        Return False if there are none.
+        """
         if self.fault is not None or (self._stopping and self.store is not None):
             return False
         if self._next_grows and not self._may_take_growth(0):

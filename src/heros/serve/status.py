@@ -206,7 +206,10 @@ def _curve(service: Service) -> dict[str, Any]:
 
 
 def waiting(service: Service) -> dict[str, Any] | None:
-    """Return the reason and end of the current training delay, and the queue length; None without a delay."""
+    """Return the reason and end of the current training delay, and the queue length.
+
+    Return None if there is no delay.
+    """
     wait = service.learning_waits
     if wait is None:
         return None
@@ -215,7 +218,7 @@ def waiting(service: Service) -> dict[str, Any] | None:
 
 
 def _hour(service: Service) -> dict[str, float] | None:
-    """Return the joules used for training in this hour, and the hourly budget; None without a budget."""
+    """Return the joules used for training in this hour, and the hourly budget; None if there is no budget."""
     schedule = service.schedule
     if schedule is None or schedule.limit is None:
         return None

@@ -162,7 +162,7 @@ class Waitlist:
         return found
 
     def put_back(self, number: int) -> None:
-        """Return the instances of the last `take` to the waitlist, from this number on."""
+        """Put the instances of the last `take` with this or a higher number back into the waitlist."""
         with self._lock:
             self._oldest = None
             back = [one for one in self._intact(number - 1, self.taken - number + 1) if one[0] <= self.taken]
@@ -210,12 +210,12 @@ def _with_way_out() -> Iterator[None]:
 
 
 def is_at(path: Path) -> bool:
-    """Return whether a waitlist is at this path or was removed from this path."""
+    """Return whether there is a waitlist at this path, or was one that has been removed."""
     return path.exists() or Path(f"{path}{LAST}").exists()
 
 
 def expect_options(path: Path, options: Mapping[str, Any]) -> None:
-    """Raise a HerosError if the file has waiting instances that were accepted with other options.
+    """Raise a HerosError if the file has waiting instances that were accepted with different options.
 
     Such instances would be read differently, and many of them would be rejected.
     """

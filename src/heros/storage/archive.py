@@ -1,4 +1,4 @@
-r"""A checksummed and versioned file format for a document and its arrays, without code.
+r"""A checksummed and versioned file format for a document and its arrays; files contain no code.
 
 ::
 
@@ -118,7 +118,7 @@ def encoded(kind: str, document: Mapping[str, Any], arrays: Written, place: str)
         header = json.dumps(content, allow_nan=False).encode()
     except (TypeError, ValueError) as error:
         raise HerosError(
-            f"The document written to {place} must be plain data. The error was: {error}."
+            f"The document written to {place} must be JSON data. The error was: {error}."
         ) from None
     now = [array if isinstance(array, Parts) else array.tobytes() for array in plain.values()]
     return _with_digest([PREFIX.pack(MAGIC, FORMAT, len(header)), header, *now])

@@ -2,9 +2,9 @@
 
 An exact AUROC needs all probabilities predicted so far. Writing all of them with every checkpoint would be
 slow, so they are appended to one file. Each checkpoint holds the length and the SHA-256 of the part written
-before it. When a run resumes, bytes after this part are truncated before new rows are appended. A row of the
-file is the target and its prediction (the probabilities of the classes known at the time), as little-endian
-float64.
+before it. When a run resumes, the bytes after this part are removed before new rows are appended. A row of
+the file consists of the target and its prediction (the probabilities of the classes known at the time), as
+little-endian float64.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ Predicted = tuple[NDArray[Any], NDArray[np.float64]]
 
 
 class CheckpointWarning(UserWarning):
-    """Warning if a checkpoint is damaged or cannot be written; the run continues without this checkpoint."""
+    """Issued if a checkpoint is damaged or cannot be written; the run continues without this checkpoint."""
 
 
 # -- the files ---------------------------------------------------------------------------------------------

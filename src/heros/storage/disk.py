@@ -104,6 +104,7 @@ def temporary_file(path: Path, *, private: bool = False) -> Iterator[OutputFile]
     """
     draft = None
     try:
+        _expect_file(path)
         descriptor, name = mkstemp(prefix=f".{path.name}.", suffix=DRAFT, dir=path.parent)
         draft = Path(name)
         with OutputFile(descriptor) as file:
@@ -150,8 +151,7 @@ def expect_writable(path: Path) -> None:
     heros.HerosError: The file .../disk.py/model.heros cannot be written: Not a directory.
     """
     try:
-        if path.is_dir():
-            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+        _expect_file(path)
         near = path.parent
         while not near.exists() and near != near.parent:
             near = near.parent
@@ -160,6 +160,14 @@ def expect_writable(path: Path) -> None:
         os.unlink(name)
     except OSError as error:
         raise HerosError(f"The file {path} cannot be written: {reason(error)}.") from None
+
+
+def _expect_file(path: Path) -> None:
+    """Raise an OSError if the path is a directory, or a device such as `/dev/null`."""
+    if path.is_dir():
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+    if path.exists() and not path.is_file():
+        raise OSError(errno.EINVAL, "Not a regular file")
 
 
 def sync_directory(directory: Path) -> None:

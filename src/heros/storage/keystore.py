@@ -81,7 +81,7 @@ FIGURES = ", ".join(Tally._fields)
 
 
 class KeyStore:
-    """A database of the models of a `heros.ensemble.keyed.Keyed` that are not in memory, and of notes.
+    """A database for the models of a `heros.ensemble.keyed.Keyed` that are not in memory, and for notes.
 
     The notes include the position of the source, the schema and the template.
 

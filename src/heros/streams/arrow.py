@@ -123,8 +123,8 @@ class _FileReader(ArrowReader):
 class ParquetReader(_FileReader):
     """A reader of the rows of a Parquet file.
 
-    Missing values are detected while reading, and not from the statistics of the row groups. If damaged
-    statistics were used, the process would end, because Arrow does not catch the C++ exception.
+    Missing values are detected while reading, and not from the statistics of the row groups. Damaged
+    statistics would crash the process, because Arrow does not catch the C++ exception.
     """
 
     def __init__(self, path: Path, missing: Sequence[str] = ()) -> None:

@@ -27,11 +27,11 @@ UNLABELLED = 1000
 
 
 class BrokenOff(DataError):
-    """Error if the rest of a stream cannot be read. `heros.evaluate` then returns the results so far."""
+    """Raised if the rest of a stream cannot be read. `heros.evaluate` then returns the results so far."""
 
 
 class TooManyBadRows(BrokenOff):
-    """Error if more than one row in twenty cannot be read, or if no row has a target."""
+    """Raised if more than one row in twenty cannot be read, or if no row has a target."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,8 +88,8 @@ class BadRows:
         The number of skipped rows that are valid except for a missing target. They end a stream only if no
         row has a target.
     columns
-        For each column, a mapping from invalid values to numbers of rows. As a column, "" stands for rows
-        that are invalid as a whole; as a value, for all values that are not counted separately. If there are
+        For each column, a mapping from invalid values to numbers of rows. The column "" stands for rows that
+        are invalid as a whole, and the value "" for all values that are not counted separately. If there are
         very many columns, some are not listed, but `count` includes their bad rows.
     """
 

@@ -252,6 +252,7 @@ class FeatureAsTarget(Derived):
     endless = passed("endless", "_source")
     drifts = passed("drifts", "_source")
     n_instances = passed("n_instances", "_source")
+    _also_ignored: tuple[str, ...] = ()  # the feature, if the model ignores a column of this name
 
     def __init__(self, source: Stream, feature: str, name: str, parameter: str) -> None:
         names = [f.name for f in source.schema.features if not f.nominal]
@@ -261,8 +262,17 @@ class FeatureAsTarget(Derived):
 
     @property
     def schema(self) -> Schema:
-        others = tuple(f for f in self._source.schema.features if f.name != self.feature)
-        return replace(self._source.schema, features=others)
+        schema = self._source.schema
+        others = tuple(f for f in schema.features if f.name != self.feature)
+        return replace(schema, features=others, ignored=(*schema.ignored, *self._also_ignored))
+
+    def read_as(self, schema: Schema, seen: int) -> None:
+        feature = self._source.schema.features[self._column]
+        if self.feature not in (one.name for one in schema.features):  # else the model learns from it
+            ignored = tuple(name for name in schema.ignored if name != self.feature)
+            self._also_ignored = (self.feature,) if self.feature in schema.ignored else ()
+            schema = replace(schema, features=(*schema.features, feature), ignored=ignored)
+            self._source.read_as(schema, seen)
 
     @property
     def _column(self) -> int:
@@ -295,6 +305,10 @@ class Retargeted(FeatureAsTarget):
     @property
     def schema(self) -> Schema:
         return replace(super().schema, classes=(), numeric=True)
+
+    def read_as(self, schema: Schema, seen: int) -> None:
+        other = self._source.schema
+        super().read_as(replace(schema, classes=other.classes, numeric=other.numeric), seen)
 
     @property
     def n_instances(self) -> int | None:
@@ -337,7 +351,7 @@ class Weighed(FeatureAsTarget):
 
 
 def at_position_of(origin: Stream, current: Stream) -> Stream:
-    """Return a stream at the position of `origin`, to replace `current`."""
+    """Return a copy of `origin` to replace `current`. If it cannot be copied, restart and return it."""
     fresh = origin._copy_for_stream()
     if fresh is current:
         current.restart()  # a stream that cannot be copied may still be restarted

@@ -119,8 +119,9 @@ class DelimitedReader(TextReader):
         """Return the number of lines above the header, e.g. titles, that have an unusual number of cells.
 
         The first line with the usual number of cells must have only distinct names. Otherwise no line is
-        skipped, because this line is probably a row below a header with fewer cells. If a skipped line has
-        filled more than half of the usual number of cells, a number must also occur below the header.
+        skipped, because this line is probably a row below a header with fewer cells. If the
+        number of non-empty cells in a skipped line is more than half of the usual number of cells, a number
+        must also occur below the header.
         """
         try:
             rows = [[cell.strip() for cell in next(self._reader([line]), [])] for line in lines]

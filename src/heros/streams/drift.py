@@ -76,7 +76,7 @@ class Drift(Stream):
 
     @property
     def bad_rows(self) -> BadRows:
-        """The rows that both streams have skipped so far."""
+        """The rows skipped so far in the two streams."""
         return self._before.bad_rows + self._after.bad_rows
 
     def _restart(self) -> None:

@@ -103,8 +103,8 @@ def read(
         Columns of dates or times; a mapping also gives their `strptime` formats (``"%d.%m.%y"``). Each column
         becomes up to four numbers: day, weekday, day of the year, hour.
     most_values
-        The maximum number of inputs of a nominal column. The most frequent values have one input each; all
-        others share a quarter of the inputs. A column in which hardly any value occurs twice, such as an
+        The maximum number of model inputs for a nominal column. The most frequent values have one input each;
+        all others share a quarter of the inputs. A column in which hardly any value occurs twice, such as an
         identifier, is ignored unless it is in `nominal`. None for no limit.
     task
         "regression" if the target is a number, "classification" if it is a class. By default the target is a

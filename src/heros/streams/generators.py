@@ -233,11 +233,11 @@ class Friedman(Numbers):
     (2011):
 
     "local"
-        at three points, in a growing part of the space (x2 and x3 low, x4 high), the function becomes
-        10 x1 x2 + 20 (x3 − ½) + 10 x4 + 5 x5;
+        in a part of the space (x2 and x3 low, x4 high), the function is 10 x1 x2 + 20 (x3 − ½) + 10 x4 +
+        5 x5; this part is empty at first and grows at each of three points;
     "global"
         between the first and the second point the features are permuted: 10 sin(π x4 x5) + 20 (x2 − ½)² +
-        10 x1 + 5 x3; then the first function returns;
+        10 x1 + 5 x3; then the original function applies again;
     "gradual"
         like "global", but both functions are mixed over `width` instances after each point.
 
@@ -246,7 +246,8 @@ class Friedman(Numbers):
     drift
         The kind of drift; None for no drift.
     length
-        The number of instances. The drift points are after one, two and three quarters of the instances.
+        The number of instances. The drift points are after one quarter and one half of the instances and, for
+        "local", also after three quarters.
     width
         The number of instances that a gradual drift takes; by default `length` / 20.
     noise

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from heros._base.errors import DataError, DataNotice
 from heros._base.lazy import pa
 from heros._base.notices import notice
+from heros.data.codes import Codes
 from heros.data.frames import flat
-from heros.data.values import label_of
+from heros.data.values import BLANKS, label_of
 from heros.streams.text import BOM, READ_BYTES, RawRecords, Record, TextReader
 
 __all__ = ["JsonReader", "is_json"]
@@ -34,6 +35,7 @@ class JsonReader(TextReader):
             must = f"{self.label} must have a JSON object in each line."
             raise DataError(f"{must} Got no object in the first lines.")
         self._known = set(self.names)
+        self._codes: dict[str, Codes] = {}  # the names that a model knows; a number may be such a name
 
     def _first_lines(self) -> list[str]:
         lines = self.first_lines
@@ -58,7 +60,7 @@ class JsonReader(TextReader):
             else:
                 if not row.keys() <= self._known:
                     self._notify_late_fields(row.keys() - self._known, number)
-                yield number, [self._cell_of(row.get(name)) for name in self.names]
+                yield number, [self._cell_of(row.get(name), name) for name in self.names]
 
     def _notify_late_fields(self, names: Iterable[str], line: int) -> None:
         """Warn about up to five fields that are ignored because the first lines do not contain them."""
@@ -71,11 +73,18 @@ class JsonReader(TextReader):
                 )
                 notice(f"{what}. Only fields in the first lines become columns.", DataNotice)
 
-    def _cell_of(self, value: Any) -> Any:
+    def use_words(self, words: Collection[str], values: Mapping[str, Collection[str]]) -> bool:
+        self._codes = {name: Codes(names) for name, names in values.items()}
+        super().use_words(words, values)
+        return True
+
+    def _cell_of(self, value: Any, name: str) -> Any:
         kind = type(value)
         if kind is list or kind is dict:
             return value
-        cell = value if kind is str else label_of(value)
+        cell = value.strip(BLANKS) if kind is str else label_of(value)
+        if cell is not None and kind is not str and name in self._codes:
+            cell = self._codes[name].of_number(cell)
         return None if cell in self.words else cell
 
     def _array(self, cells: list[Any]) -> pa.Array:

@@ -30,7 +30,7 @@ HINT = " (or list the column in nominal= or ignore=, or the value in missing=)"
 
 
 class Layout:
-    """The columns of a table and their kinds, decided from the table, the options and the first rows."""
+    """The columns of a table and their kinds, determined from the table, the options and the first rows."""
 
     def __init__(self, reader: TableReader, options: Options, first: Chunk) -> None:
         self.reader, self.options, self.first = reader, options, first
@@ -60,8 +60,8 @@ class Layout:
         if not self.features:
             self.features = {index: NumberColumn(reader.names[index], missing=True) for index in self.empty}
             self.empty = []
-        ignored_by_user = (name for name in options.ignore if name in reader.names)
-        self.left_out = (*ignored_by_user, *(reader.names[index] for index in self.ignored))
+        self.ignored_by_user = tuple(name for name in options.ignore if name in reader.names)
+        self.left_out = (*self.ignored_by_user, *(reader.names[index] for index in self.ignored))
 
     @property
     def numeric(self) -> bool:
@@ -143,7 +143,7 @@ class Layout:
         return date_column(name, form, labels)
 
     def _declared_or_inferred(self, index: int) -> Column | str | None:
-        """Return a declared or inferred column, the reason to ignore the column, or None without values."""
+        """Return a declared or inferred column, the reason to ignore it, or None if it has no values."""
         array, declared = self.first.columns[index], self.reader.declared(index)
         if isinstance(declared, NameColumn):
             return self._nominal(index, None, self.options.most_values)
@@ -274,7 +274,7 @@ class Layout:
         return next((text for text in self.counts(index) if re.fullmatch(r"0\d+", text)), "")
 
     def numeric_values_hint(self, index: int) -> str:
-        """Return the reason why a nominal column may hold numbers; an empty string without a reason."""
+        """Return the reason why a nominal column may hold numbers; an empty string if there is none."""
         column = self.features[index]
         if not isinstance(column, NameColumn) or column.closed or not is_text(self.first.columns[index].type):
             return ""

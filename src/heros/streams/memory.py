@@ -154,7 +154,7 @@ def _arrays(X: ArrayLike, y: ArrayLike) -> tuple[NDArray[Any], NDArray[Any]]:
     except (TypeError, ValueError) as error:
         raise DataError(f"{both} be arrays. The error was: {error}") from None
     if is_masked(X) or is_masked(y):
-        raise DataError(f"{both} have no masks. Got masked arrays (use NaN for missing values).")
+        raise DataError(f"{both} not be masked. Got masked arrays (use NaN for missing values).")
     if rows.ndim != 2 or rows.shape[1] == 0 or rows.dtype.kind not in "fiub":
         what = f"an array of {rows.dtype} with shape {rows.shape}"
         raise DataError(f"{must} be a matrix of numbers. Got {what} instead.")

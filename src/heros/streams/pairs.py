@@ -39,10 +39,10 @@ def from_iter(
 ) -> Stream:
     """Create a stream of (features, label) pairs from a River data set, a queue or a generator.
 
-    The pairs may be endless. `features` maps names to values: numbers become numeric features, strings and
+    The stream may be endless. `features` maps names to values: numbers become numeric features, strings and
     booleans nominal features. New features, values and classes are appended to the schema. A feature that
-    is absent, None or NaN is a missing value. `evaluate` trains on the available pairs. It extends the model
-    before each pair with a new feature, value or class.
+    is absent, None or NaN is a missing value. `evaluate` trains on the available pairs. Before a pair with a
+    new feature, value or class, it extends the model.
 
     Parameters
     ----------
@@ -58,9 +58,9 @@ def from_iter(
         "regression" if the labels are numeric targets; otherwise the labels are names of classes.
     waits
         Whether reading the next pair may block. If so, `evaluate` reads the pairs in a background thread; an
-        async iterable runs in an event loop of that thread. The default is True for iterators and for results
-        of functions. Pass False for an iterator that must be read in its own thread, such as the rows of an
-        SQLite connection.
+        async iterable runs in an event loop of that thread. The default is True for iterators and for objects
+        returned by functions. Pass False for an iterator that must be read in its own thread, such as the
+        rows of an SQLite connection.
     name
         The name of the stream.
 

@@ -18,7 +18,7 @@ from heros.streams.live.readers import BackgroundReader
 from heros.streams.options import Options
 from heros.streams.readers import Chunk
 from heros.streams.tables import TableStream, weighed
-from heros.streams.text import READ_BYTES, TextReader, checked_encoding
+from heros.streams.text import READ_BYTES, RawRecords, TextReader, checked_encoding
 
 __all__ = ["read_pipe"]
 
@@ -80,6 +80,7 @@ class PipeReader(TextReader):
         self._pipe = pipe
         self._head = b""  # bytes read to find the column names
         self._first = True
+        self._first_records: RawRecords | None = None  # until the next records are read
         super().__init__(Path("standard input"), **settings)
         self._tail, self._head = self._head[self._at[0] :], b""
 
@@ -116,10 +117,15 @@ class PipeReader(TextReader):
             self._expect_line_end(self._tail)
             return None
         data, self._tail = self._tail[:end], self._tail[end:]
-        chunk = self._parse(self._take_bytes(data))
+        records = self._take_bytes(data)
+        chunk = self._parse(records)
         filled = chunk.n_rows or chunk.faults
+        self._first_records = records if self._first and filled else None
         self._first = self._first and not filled
         return chunk if filled else None
+
+    def reread(self) -> Chunk | None:
+        return None if self._first_records is None else self._parse(self._first_records)
 
     def _end_of_first(self) -> int:
         """Return the offset after the last complete record of the first hundred lines."""
@@ -153,7 +159,7 @@ class JsonPipe(PipeReader, JsonReader):
 
 
 class Pipe:
-    """A pipe whose bytes are read as they arrive. An interrupt (Ctrl-C) during a wait ends the data."""
+    """A pipe whose bytes are read as they arrive. An interrupt (Ctrl-C) during a wait counts as the end."""
 
     def __init__(self, file: BufferedIOBase) -> None:
         self.ended, self._file = False, file
@@ -173,7 +179,7 @@ class Pipe:
         return self._ready
 
     def wait(self, timeout: float | None) -> bool:
-        """Return whether data or the end can be read within `timeout` seconds."""
+        """Return whether data or the end of the pipe arrives within `timeout` seconds."""
         if timeout is None or self.ended or self._ready or isinstance(self._file, BytesIO):
             return True
         try:
@@ -206,7 +212,7 @@ class Pipe:
         return data
 
     def _read_in_background(self, timeout: float | None) -> bool:
-        """Read bytes in the background; return whether data or the end arrived in time."""
+        """Read bytes in the background; return whether data or the end of the pipe arrived in time."""
         if self._background is None:
             file = self._file
             self._background = BackgroundReader(iter(lambda: bytes(file.read1(READ_BYTES)), b""))

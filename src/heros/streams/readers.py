@@ -60,13 +60,20 @@ class TableReader(ABC):
         self.given_words = tuple(word for word in words if word not in MISSING)
 
     def keep_names(self, values: Mapping[str, Collection[str]]) -> None:
-        """Never read the listed values of a column as missing, even if such strings usually mean missing."""
+        """Never read the listed values of a column as missing, even if they usually mean missing."""
         listed = {name: Words(names) for name, names in values.items()}
         self._kept_names = {
             name: {word for word in self.words if word in names} for name, names in listed.items()
         }
         self._kept_in_other_columns = Words(chain.from_iterable(self._kept_names.values()))
         self.words = Words(self.words - self._kept_in_other_columns)
+
+    def use_words(self, words: Collection[str], values: Mapping[str, Collection[str]]) -> bool:
+        """Also read these words as missing values; keep the listed values. Return whether this may matter."""
+        before = self.words, self._kept_names
+        self.words = Words((*self.words, *self._kept_in_other_columns, *words))
+        self.keep_names(values)
+        return before != (self.words, self._kept_names)
 
     def without_missing_words(self, chunk: Chunk) -> Chunk:
         """Replace the strings of `keep_names` with null in the columns that do not list them as values."""
@@ -89,6 +96,11 @@ class TableReader(ABC):
     @abstractmethod
     def restart(self) -> None:
         """Go back to the first row."""
+
+    def reread(self) -> Chunk | None:
+        """Return the first rows again."""
+        self.restart()
+        return self.read()
 
     def declared(self, index: int) -> Column | None:
         """Return the column that the table declares; None if the kind of the column must be inferred."""

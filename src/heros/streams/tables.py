@@ -13,8 +13,9 @@ from heros._base.errors import DataError, DataNotice
 from heros._base.lazy import pa
 from heros._base.notices import notice
 from heros.data.columns import Faults, NameColumn, Values, counts_of
-from heros.data.encoder import Encoder, Item, Stretches, to_microseconds
-from heros.data.schema import Schema
+from heros.data.dates import cell, to_microseconds
+from heros.data.encoder import Encoder, Item, Stretches
+from heros.data.schema import Schema, schema_plain
 from heros.data.values import LARGEST_TARGET, NO_TARGET, Refused, label_of, listed
 from heros.data.weights import are_weights
 from heros.streams.bad_rows import BadRow, BadRows, BrokenOff
@@ -27,8 +28,8 @@ from heros.streams.readers import Chunk, TableReader
 
 __all__ = ["weighed"]
 
-Converted = tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.bool_], Faults]
-"""Rows, targets, a mask of rows to encode one by one, and unreadable values."""
+Converted = tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.bool_], Faults, Faults]
+"""Rows, targets, a mask of rows to encode one by one, unreadable values, unreadable targets and weights."""
 
 
 def weighed(stream: TableStream, options: Options) -> Stream:
@@ -52,7 +53,7 @@ class TableStream(RowStream):
 
 
 class TableRows(RowBlocks):
-    """The rows of a table. Rows without new values are converted by column, other rows one by one."""
+    """The rows of a table. Rows without new values are converted column by column, other rows one by one."""
 
     _first: Converted | None  # converted first chunk, until it is used
     _stretches: Stretches | None  # stretches of the current chunk
@@ -70,11 +71,15 @@ class TableRows(RowBlocks):
             raise DataError(f"{reader.label}: {what}")
         for text in layout.notices():
             notice(text, DataNotice)
+        if not layout.features:
+            raise DataError(
+                f"{reader.label} must have a column of numbers, text or dates besides the target."
+            )
         encoder = Encoder(
             numeric=layout.numeric,
             most_values=options.most_values,
             words=reader.given_words,
-            ignore=layout.left_out,
+            ignore=layout.ignored_by_user,
             nominal=options.nominal,
         )
         target = reader.names[layout.target]
@@ -92,9 +97,10 @@ class TableRows(RowBlocks):
         fresh = [(at, one) for at, one in nominal if one.fresh]
         for at, column in fresh:
             column.learn(layout.counts(at))
+        encoder.ignored |= dict.fromkeys(layout.left_out)
         encoder.begin([*layout.features.values()], classes, first.n_rows)
         found = self._converted(first)
-        X, faults = found[0], found[-1]
+        X, faults = found[0], found[3] | found[4]
         closed = any(one.closed for _, one in nominal)
         self._first = None if faults or closed else found  # reused by _convert
         if faults:  # names and classes come from good rows only
@@ -102,7 +108,7 @@ class TableRows(RowBlocks):
             valid[list(faults)] = False
             for at, column in fresh:
                 column.learn(counts_of(first.columns[at].filter(pa.array(valid))))
-            encoder.begin([], classes)
+            encoder.begin([], classes, first.n_rows)
             X = X[valid]
         if found[2].any():
             encoder.note_missing(X)
@@ -111,11 +117,21 @@ class TableRows(RowBlocks):
 
     def read_as(self, schema: Schema, seen: int) -> None:
         fresh = self.read == 0 and schema.numeric == self.encoder.numeric
-        if fresh and schema != self.encoder.schema:
-            self.encoder.use_schema(schema)
-            self.encoder.seen = seen
+        if fresh and schema_plain(schema) != schema_plain(self.encoder.schema):
+            self.encoder.adopt(schema, seen)
             self._ahead, self._first = [], None
-            self._load(self._chunk)
+            self._load(self._reread())
+
+    def _reread(self) -> Chunk:
+        """Return the first chunk, with the missing values that the schema of the encoder declares."""
+        schema = self.encoder.schema
+        columns = self.encoder.columns.values()
+        names = {one.name: [*one.values] for one in columns if isinstance(one, NameColumn)}
+        names[self.reader.names[self._label_at]] = [*schema.classes]
+        if not self.reader.use_words(schema.words, names):
+            return self._chunk
+        chunk = self.reader.reread()
+        return self._chunk if chunk is None else self.reader.without_missing_words(chunk)
 
     def _forget(self) -> None:
         super()._forget()
@@ -140,7 +156,7 @@ class TableRows(RowBlocks):
         """Return a row of the chunk as a mapping, and its label."""
         if isinstance(row, BadRow):
             raise Refused(row.column, row.value, row.rule)
-        values = {name: self._arrays[at][row].as_py() for at, name in enumerate(self.reader.names)}
+        values = {name: cell(self._arrays[at], row) for at, name in enumerate(self.reader.names)}
         label = values.pop(self.reader.names[self._label_at])
         return values, self._y[row] if self.encoder.numeric else label
 
@@ -161,9 +177,14 @@ class TableRows(RowBlocks):
 
     def _convert(self) -> tuple[NDArray[np.float64], NDArray[Any], list[Item]]:
         """Convert the chunk; collect the bad rows and the rows that must be encoded one by one."""
-        X, y, one_by_one, faults = self._first or self._converted(self._chunk)
+        X, y, one_by_one, faults, wrong = self._first or self._converted(self._chunk)
         self._first = None
         one_by_one |= bool(self.encoder.tentative)
+        if self.encoder.may_change_kinds:
+            one_by_one[list(faults)] = True
+            faults = wrong
+        else:
+            faults |= wrong
         one_by_one[list(faults)] = False
         items: list[Item] = [(row, row + 1, row) for row in np.flatnonzero(one_by_one).tolist()]
         items += [(row, row + 1, self._bad(row, why, 0)) for row, why in faults.items()]
@@ -173,7 +194,6 @@ class TableRows(RowBlocks):
         return X, self._y, items
 
     def _converted(self, chunk: Chunk) -> Converted:
-        """Return rows, targets, a mask of rows to encode one by one, and unreadable values."""
         names, arrays = [*self.reader.names], [*chunk.columns]
         del names[self._label_at]
         labels = arrays.pop(self._label_at)
@@ -185,7 +205,7 @@ class TableRows(RowBlocks):
             for row in np.flatnonzero(~are_weights(weights)).tolist():
                 value = "a missing value" if np.isnan(weights[row]) else f"{weights[row]:g}"
                 wrong.setdefault(row, Refused(self._weights, value, rule))
-        return X, y, one_by_one, faults | wrong
+        return X, y, one_by_one, faults, wrong
 
     def _targets(self, array: pa.Array) -> tuple[Values, Faults]:
         """Return the targets, with NaN for new classes, and the unreadable targets."""

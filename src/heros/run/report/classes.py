@@ -41,7 +41,7 @@ def _short_name(name: str) -> str:
 
 
 def _matrix(counts: NDArray[np.float64], names: Sequence[str], seeds: str) -> str:
-    """Return a table of counts per class and predicted class; shades show shares of the actual class."""
+    """Return the confusion matrix as a table; the shade of a cell is its share of the actual class."""
     shares = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
     head = "".join(f'<th title="{escape(name)}"><span>{_short_name(name)}</span></th>' for name in names)
     rows = []

@@ -76,7 +76,7 @@ class Group:
 
     @property
     def grams(self) -> float | None:
-        """The mean grams of CO2e; None if a run has no carbon intensity."""
+        """The mean grams of CO2e; None if the carbon intensity of any run is unknown."""
         grams = [run.energy.co2e_kg for run in self.runs if run.energy.co2e_kg is not None]
         return 1000 * float(np.mean(grams)) if len(grams) == len(self.runs) else None
 

@@ -64,7 +64,8 @@ class KafkaWorker:
     key
         The field of a row that holds the key; None uses the key of the message.
     every
-        The number of messages between snapshots of a partition. A reassignment also writes a snapshot.
+        The number of messages between snapshots of a partition. When a partition is reassigned, a snapshot is
+        also written.
     decode
         A function that converts the bytes of a message to a row (a mapping); JSON by default.
     capacity, memory
@@ -73,7 +74,7 @@ class KafkaWorker:
     schema, nominal, classes, on_bad_row
         As for `heros.streams.live.RowSource`, separately for each partition.
     on_gap
-        The reaction if Kafka has deleted messages after the newest snapshot of a partition. "stop" raises a
+        What happens if Kafka has deleted messages after the newest snapshot of a partition. "stop" raises a
         `DataError`. "go on" continues with the remaining messages and issues a `DataNotice`. If the
         topic was deleted and created again, an error is raised in any case; use another `store`.
     options

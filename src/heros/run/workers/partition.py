@@ -139,7 +139,7 @@ class Partition:
         return self.next - self._saved
 
     def skip_to(self, offset: int) -> None:
-        """Skip to this offset if it is ahead, because the messages before it were deleted."""
+        """Advance to this offset, because the messages before it were deleted; never move back."""
         self.next, self.ahead = max(self.next, offset), max(self.ahead, offset)
 
     def take(self, key: Any, row: Any, offset: int) -> None:

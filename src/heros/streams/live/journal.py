@@ -214,7 +214,7 @@ class Journal:
 
     @contextmanager
     def _expected(self, rule: str) -> Iterator[None]:
-        """Convert errors of SQLite and the system, such as a full disk, to a HerosError."""
+        """Convert errors of SQLite and the operating system, such as a full disk, to a HerosError."""
         try:
             yield
         except (OSError, sqlite3.Error) as error:

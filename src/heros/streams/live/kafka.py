@@ -32,7 +32,7 @@ OWN = ("bootstrap.servers", "group.id", "enable.auto.commit", "auto.offset.reset
 def reader_settings(
     servers: str, group: str, own: Mapping[str, Any], options: Mapping[str, Any] | None, owner: str
 ) -> dict[str, Any]:
-    """Return the settings of a consumer that reads from the start and stores its own offsets."""
+    """Return the settings of a consumer that commits no offsets automatically."""
     more = {} if options is None else options
     refused = [name for name in more if name in OWN] if isinstance(more, Mapping) else [more]
     if refused or not all(isinstance(name, str) for name in more):
@@ -43,7 +43,7 @@ def reader_settings(
 
 
 def consumer_of(kafka: Any, settings: Mapping[str, Any], owner: str) -> Any:
-    """Return a consumer; raise a ParameterError if librdkafka refuses a setting."""
+    """Return a consumer; raise a ParameterError if librdkafka rejects a setting."""
     try:
         return kafka.Consumer(settings)
     except kafka.KafkaException as error:
@@ -73,7 +73,7 @@ class KafkaTopic(MessageSource):
 
     Checkpoints store the offset of each partition together with the model. After each checkpoint the offsets
     are committed to the group. Other tools can then show the progress. Rows of several partitions arrive in
-    no defined order. For reproducible models, read one partition, or use one model per key.
+    an undefined order. For reproducible models, read one partition, or use one model per key.
 
     Parameters
     ----------
@@ -173,7 +173,10 @@ class KafkaTopic(MessageSource):
         self._consumer.close()
 
     def _assign(self) -> None:
-        """Assign the partitions only at the first read: a replaced assignment could still send messages."""
+        """Assign the partitions; called only at the first read.
+
+        If an assignment were replaced, messages of the old assignment could still arrive.
+        """
         bounds = {p: self._bounds(p) for p in self.partitions}
         for partition, (low, high) in bounds.items():
             following = self._next.get(partition, low)

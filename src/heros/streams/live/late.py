@@ -304,7 +304,7 @@ class LateSource(RowSource):
         return rows
 
     def _id_of(self, row: Any) -> Id | None:
-        """Return the id of a row as a string, or None without an id. The ids 7, 7.0 and "7" are equal."""
+        """Return the id of a row as a string, or None if it is invalid. The ids 7, 7.0 and "7" are equal."""
         id = row.get(self._id) if isinstance(row, Mapping) else None
         if isinstance(id, bool) or not isinstance(id, str | int | float):
             return None
@@ -323,7 +323,7 @@ class LateSource(RowSource):
             self._join(id, *self._waiting.pop(id), *self._early.pop(id))
 
     def _refuse(self, row: Any) -> None:
-        """Report a message as a bad row, because the message is not an instance and not a label."""
+        """Report a message as a bad row, because it is neither an instance nor a label."""
         missing = f"({self._id!r} or {self._target!r} is missing)"
         if (
             isinstance(row, Mapping)
@@ -421,7 +421,7 @@ class LateSource(RowSource):
 
 def _id(id: Any) -> Id:
     if not isinstance(id, str | int):
-        raise TypeError(f"an id must be text or a whole number. Got {id!r}.")
+        raise TypeError(f"an id must be a string or a whole number. Got {id!r}.")
     return str(id)
 
 

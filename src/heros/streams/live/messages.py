@@ -93,7 +93,7 @@ def stops_at_gap(on_gap: str, owner: str) -> bool:
 def tell_gap(queue: str, lost: int | None, where: str, way: str | None) -> None:
     """Raise an error about `lost` messages that recommends the option `way`.
 
-    If `way` is None, issue a notice instead. If `lost` is None, the queue was created again.
+    If `way` is None, issue a notice instead. If `lost` is None, the queue was recreated.
     """
     got = "a queue that was created again" if lost is None else f"a gap of {lost:,} messages"
     text = f"{queue} must have all messages after {where}. Got {got}"
@@ -115,7 +115,7 @@ class MessageSource(RowSource):
     name
         The name of the source.
     decode
-        A function from the bytes of a message to a row; by default for JSON objects.
+        A function that converts the bytes of a message to a row. By default, messages are JSON objects.
     follow
         Whether to wait for new messages; otherwise the source ends after the existing messages.
     on_gap
@@ -168,7 +168,7 @@ class MessageSource(RowSource):
         return last
 
     def _tell_gap(self, lost: int | None, where: str) -> None:
-        """Report `lost` messages; None means that the queue was created again."""
+        """Report `lost` messages; None means that the queue was recreated."""
         tell_gap(f"The {self.kind} {self.name}", lost, where, GO_ON if self._stops else None)
 
     def _trouble(self, error: object, rule: str = "read") -> HerosError:

@@ -50,8 +50,8 @@ class DirectReader:
 class BackgroundReader:
     """A reader that runs an iterator, which may block or be async, in a background thread.
 
-    The thread reads only on request. After a timeout, the thread may still finish reading one item. The
-    thread ends with the iterator, with this object or with the process.
+    The thread reads only on request. After a timeout, it may still finish reading one item. It ends when the
+    iterator or the process ends, or when this object is garbage-collected.
     """
 
     def __init__(self, items: Any) -> None:

@@ -72,7 +72,7 @@ class RedisStream(MessageSource):
         return rows
 
     def _without_gap(self, entries: Entries, most: int) -> Entries:
-        """Return the next entries; report a gap if entries before these entries are lost.
+        """Return the next entries; report a gap if earlier entries are lost.
 
         If the stream still contains the entry that was read last, no later entry was trimmed. This check is
         made after reading, because entries may be trimmed at any time.

@@ -64,8 +64,7 @@ class RowBlocks:
         """Use this schema, unless rows have already been read."""
         known = self.encoder.schema
         if self.read == 0 and not known.n_features and known.numeric == schema.numeric:
-            self.encoder.use_schema(schema)
-            self.encoder.seen = seen
+            self.encoder.adopt(schema, seen)
 
     def take(self, fetch: Fetch, most: int, timeout: float | None, *, span: bool = False) -> Polled:
         """Return the next block; with `span`, the schema may grow within the block.
