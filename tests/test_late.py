@@ -429,6 +429,25 @@ def test_a_forged_file_whose_instances_do_not_fit_the_schema_is_refused(tmp_path
         LateLabels.load(tmp_path / "late")
 
 
+def test_a_pickle_does_not_change_while_other_threads_use_the_original():
+    late = LateLabels(Heros(pools.MLPGrid(hidden=[2]), k=1, seed=1))
+    late.answer("a", {"size": 1})
+    state = late.__getstate__()  # as pickle and copy request it, before they read its values
+    late.learn("a", "yes")
+    late.answer("b", {"size": 2})
+    assert list(state["_waiting"]) == ["a"]
+    assert (state["counts"].answered, state["model"].schema) == (1, None)
+    again = pickle.loads(pickle.dumps(late))
+    assert again.learn("b", "no")
+    assert (again.waiting, again.counts.learnt, late.waiting, late.counts.learnt) == (0, 2, 1, 1)
+
+
+def test_an_instance_that_is_text_is_a_clear_error():
+    late = LateLabels(Heros(pools.MLPGrid(hidden=[2]), k=1, seed=1))
+    with pytest.raises(ParameterError, match="'x' parameter of answer must be a dictionary or an array"):
+        late.answer("a", "text")
+
+
 def test_threads_wait_for_each_other():
     late, errors, learnt = LateLabels(fresh()), list[Exception](), list[int]()
 

@@ -1,6 +1,7 @@
 """Lost messages of a queue: a gap is reported with its size and stops the run, unless on_gap="go on"."""
 
 import asyncio
+import json
 import os
 import sys
 
@@ -13,6 +14,7 @@ from test_queues import polled, rows
 
 from heros import DataError, DataNotice, ParameterError
 from heros.cli import app
+from heros.streams.live import END, IDLE
 from heros.streams.live.kafka import KafkaTopic
 from heros.streams.live.urls import connect
 
@@ -151,6 +153,58 @@ def test_a_jetstream_whose_consumer_the_server_removed_goes_on(tmp_path):
         asyncio.run(remove_consumers())
         polled(source, 20)
     server.stop()
+
+
+def test_a_limit_of_messages_per_subject_is_told_because_gaps_cannot_be_counted(tmp_path):
+    server = Nats(tmp_path)
+
+    async def publish(**config):
+        connection = await server._nats.connect(server.url)
+        stream = connection.jetstream()
+        await stream.add_stream(name="all", max_msgs_per_subject=5, **config)
+        for row in rows(8):
+            await stream.publish(NAME, json.dumps(row).encode())
+        await connection.close()
+
+    asyncio.run(publish(subjects=[NAME, "other"]))
+    with server.source(target="y", follow=False) as source:
+        with pytest.warns(DataNotice, match="at most 5 messages per subject"):
+            polled(source, 5)
+        assert source.poll(1, 1) is END
+    server.stop()
+
+
+def test_a_jetstream_of_several_subjects_is_described_once_per_read(tmp_path):
+    server = Nats(tmp_path)
+
+    async def publish():
+        connection = await server._nats.connect(server.url)
+        stream = connection.jetstream()
+        await stream.add_stream(name="all", subjects=[NAME, "other"])
+        for row in rows(20):
+            await stream.publish(NAME, json.dumps(row).encode())
+            await stream.publish("other", b"{}")
+        await connection.close()
+
+    asyncio.run(publish())
+    with server.source(target="y") as source:
+        asked, about = [], source._about
+        source._about = lambda: asked.append(1) or about()
+        polled(source, 20)
+        assert len(asked) <= 3
+    server.stop()
+
+
+def test_a_jetstream_whose_server_is_away_says_so_once(tmp_path, caplog):
+    server = Nats(tmp_path)
+    server.send(rows(10))
+    with server.source(target="y") as source:
+        polled(source, 10)
+        server.kill()
+        with pytest.warns(DataNotice, match="The connection is lost"):
+            source.poll(1, 0.3)
+        assert source.poll(1, 0.3) is IDLE
+    assert not caplog.records
 
 
 def test_kafka_offsets_that_are_gone_are_a_gap(tmp_path, monkeypatch):

@@ -23,6 +23,7 @@ from heros.data.schema import schema_plain
 from heros.ensemble.late import LateLabels
 from heros.policies import Everything
 from heros.streams.live import END, IDLE, RowSource, connect
+from heros.streams.live.base import Signal
 from heros.streams.live.late import LateSource
 from heros.streams.live.messages import decoded
 
@@ -248,8 +249,96 @@ def test_an_early_label_survives_a_stop():
     while (got := again.poll(2, 0)) is not END:
         fetched += got[1].tolist()
         stood = json.loads(json.dumps(again.where()))
-        assert {one[0] for one in stood["waiting"]} >= {one[0] for one in stood["early"]}
+        assert len(stood["waiting"]) == slow.at - len(fetched)
+        assert len(stood["early"]) == 6 - len(fetched)
     assert len(fetched) == 6
+
+
+@pytest.mark.parametrize("resumed", [False, True])
+@pytest.mark.parametrize("signalled", [False, True], ids=["error", "interrupt"])
+def test_a_prediction_that_is_broken_off_loses_no_instance(signalled, resumed):
+    class Model:
+        predicted = 0
+
+        def bind(self, schema):
+            pass
+
+        def outputs(self, X, delay):
+            self.predicted += 1
+            if self.predicted == 7:
+                if not signalled:
+                    raise RuntimeError("broken")
+                signal.raise_signal(signal.SIGINT)
+            return np.full((1, 2), 0.5)
+
+    def opened():
+        schema = Schema.of(["size"], classes=["no", "yes"])
+        features = Topic("f", [[{"id": i, "size": i} for i in range(20)]])
+        labels = Topic("l", [[{"id": i, "y": "yes"} for i in range(20)]])
+        return LateSource(features, labels, id="id", target="y", schema=schema)
+
+    source = opened()
+    source.meet(Model())
+    with pytest.raises((RuntimeError, KeyboardInterrupt)):
+        source.poll(20, 0.1)
+    if resumed:
+        where = json.loads(json.dumps(source.where()))
+        source = opened()
+        source.seek(where)
+    sizes = []
+    while (got := source.poll(20, 0.1)) is not END:
+        sizes += [] if got is IDLE else got[0][:, 0].tolist()
+    assert sorted(sizes) == list(range(20))
+    assert source.counts.answered == 20
+
+
+def test_an_early_label_that_is_read_again_is_not_another_label():
+    instances = [{"id": i, "size": i} for i in range(4)]
+
+    def opened(features):
+        labels = Topic("l", [[{"id": i, "y": "yes"} for i in range(4)]])
+        return LateSource(Topic("f", [features]), labels, id="id", target="y", longest=1000)
+
+    source = opened(instances)
+    source.features.fetch = lambda most, timeout: IDLE
+    assert source.poll(10, 0) is IDLE  # all labels have arrived, but no instance
+    where = json.loads(json.dumps(source.where()))
+    sizes, polled = [], None
+    while polled is not END:
+        source = opened(instances)
+        source.seek(json.loads(json.dumps(where)))  # reads the labels again
+        while isinstance(polled := source.poll(1, 0), Signal):
+            if polled is END:
+                break
+        else:
+            sizes += polled[0][:, 0].tolist()
+        where = source.where()
+    assert sizes == [0, 1, 2, 3]
+    assert (source.counts.unknown, source.waiting, where["early"]) == (0, 0, [])
+
+
+def test_few_instances_are_predicted_if_few_labels_are_asked_for():
+    features, labels = halves(100)
+    source = LateSource(Topic("f", [features]), Topic("l", [labels]), id="order", target="y")
+    for asked in (1, 2, 3):
+        assert len(source.poll(asked, 1)[1]) == asked
+    assert source.features.at == 6
+
+
+def test_another_instance_with_the_id_of_a_waiting_instance_is_a_bad_row():
+    features = [{"id": i, "size": i} for i in range(40)]
+    repeated = [*features, {"id": "7", "size": 7}, {"id": 7, "size": 99}]
+    labels = [{"id": i, "y": "yes"} for i in range(40)]
+    source = LateSource(Topic("f", [repeated]), Topic("l", [[], labels]), id="id", target="y")
+    source.labels.fetch, later = lambda most, timeout: IDLE, source.labels.fetch
+    with pytest.warns(DataNotice, match="another instance with the id '7'"):
+        assert source.poll(100, 0) is IDLE  # all instances have arrived
+    source.labels.fetch = later
+    sizes = []
+    while (got := source.poll(100, 0.1)) is not END:
+        sizes += [] if got is IDLE else got[0][:, 0].tolist()
+    assert sorted(sizes) == list(range(40))
+    assert source.bad_rows.count == 1
 
 
 def test_instances_that_expired_before_a_checkpoint_do_not_wait_again():

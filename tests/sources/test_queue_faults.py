@@ -17,6 +17,7 @@ from test_queues import fresh, killed_and_resumed, learnt, once, polled, rows
 
 from heros import DataNotice, HerosError, evaluate
 
+pytestmark = pytest.mark.filterwarnings("ignore:.*The connection is lost:heros.DataNotice")
 SERVERS = {"redis": Redis, "nats": Nats, "kafka": KafkaAside, "mqtt": Mqtt}
 
 

@@ -313,6 +313,12 @@ def test_a_setting_that_kafka_refuses_is_said_and_a_partition_is_read_once(tmp_p
     server = QUEUES["kafka"](tmp_path)
     with pytest.raises(ParameterError, match=r"'options' .*No such configuration property: .colour"):
         server.source(target="y", options={"colour": "red"})
+    for options in ({"auto.offset.reset": "latest"}, {"enable.partition.eof": False}, {1: 2}, "x"):
+        with pytest.raises(ParameterError, match=r"'options' .*without bootstrap"):
+            server.source(target="y", options=options)
+    for partitions in (0, "0", ["0"], [0.5], [-1], [2**40], []):
+        with pytest.raises(ParameterError, match="'partitions'"):
+            server.source(target="y", partitions=partitions)
     server.send(rows(10))
     with server.source(target="y", partitions=[0, 0], follow=False) as source:
         polled(source, 10)

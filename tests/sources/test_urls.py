@@ -243,7 +243,7 @@ def test_what_nats_refuses_is_said_with_the_address(monkeypatch, error, said):
     with pytest.raises(HerosError, match=f"The JetStream nats://host/s cannot be read: .*{said}"):
         connect("nats://host/s", target="y")
     monkeypatch.setattr(JetStream, "_connected", connected)
-    monkeypatch.setattr(JetStream, "_subscribed", refused)
+    monkeypatch.setattr(JetStream, "_about", refused)
     with (
         connect("nats://host/s", target="y") as source,
         pytest.raises(HerosError, match=f"The JetStream nats://host/s cannot be read: .*{said}"),

@@ -12,10 +12,11 @@ from pathlib import Path
 import pytest
 
 import kill_resume
-from heros import HerosError, evaluate, streams
+from heros import Heros, HerosError, evaluate, pools, streams
 from heros.run import checkpoints
 from heros.run.checkpoints import CheckpointWarning
 from heros.storage import disk
+from heros.streams.live import END, RowSource
 
 SETTINGS = {"window": 150, "block": 64}
 KEPT = {"every": 200, "keep": 3}
@@ -123,6 +124,32 @@ def test_the_last_checkpoint_is_no_reason_to_lose_the_results(tmp_path, monkeypa
     with pytest.warns(CheckpointWarning, match="No space left on device"):
         outcome = run_with(tmp_path, 1450, lambda: monkeypatch.setattr(os, "fsync", fail))
     assert outcome == undisturbed()
+
+
+def test_a_stream_that_cannot_be_told_of_a_checkpoint_is_not_called_a_missing_checkpoint(tmp_path):
+    class Rows(RowSource):
+        at = 0
+
+        def fetch(self, most, timeout):
+            got = [
+                ((({"size": i % 5}, i % 2)), {"row": i + 1}) for i in range(self.at, min(self.at + most, 30))
+            ]
+            self.at += len(got)
+            return got or END
+
+        def go_to(self, position):
+            self.at = position["row"]
+
+        def acknowledge(self, where):
+            raise HerosError("The queue cannot be written: away.")
+
+    how = {"checkpoint": tmp_path, "every": 10, "on_checkpoint_error": "warn"}
+    model = Heros(pools.MLPGrid(hidden=[2]), k=1, seed=1)
+    said = "^A checkpoint was written, but the stream could not be told, after [123]0 instances. The queue"
+    with pytest.warns(CheckpointWarning, match=said):
+        run = evaluate(model, Rows("rows"), **how)
+    assert run.n_instances == 30
+    assert [one.instances for one in checkpoints.found(tmp_path)] == [30, 20, 10]
 
 
 @pytest.mark.parametrize("place", ["file", "file/below"])

@@ -5,6 +5,8 @@ import errno
 import os
 import shutil
 import sqlite3
+import subprocess
+import sys
 import time
 
 import pytest
@@ -294,3 +296,43 @@ def damage_models(place):
     with (place / FILE).open("r+b") as file:
         file.seek((root - 1) * keystore.PAGE)
         file.write(b"\xff" * 200)
+
+
+@pytest.mark.parametrize("closed", ["copy", "open"])
+def test_no_other_process_opens_a_store_whose_file_was_copied_or_opened_again(tmp_path, closed):
+    """Closing a descriptor of a file releases all POSIX locks of the process, on which SQLite relies."""
+    store = KeyStore(tmp_path)
+    store.put("a", MODEL, Tally(1))
+    store.commit({"offset": 1})
+    if closed == "copy":
+        shutil.copyfile(tmp_path / FILE, tmp_path / "copy")
+    else:
+        with pytest.raises(HerosError, match="already in use"):
+            KeyStore(tmp_path)
+    code = (
+        "import sys\n"
+        "from heros import HerosError\n"
+        "from heros.storage.keystore import KeyStore\n"
+        "for _ in range(2):\n"
+        "    try:\n"
+        "        KeyStore(sys.argv[1])\n"
+        "    except HerosError as error:\n"
+        "        print('refused' if 'already in use' in str(error) else error)\n"
+    )
+    command = [sys.executable, "-c", code, tmp_path]
+    done = subprocess.run(command, check=True, capture_output=True, text=True)
+    assert (done.stdout, done.stderr) == ("refused\nrefused\n", "")
+    store.commit({"offset": 2})
+    store.close()
+    again = KeyStore(tmp_path)
+    assert (again.note(), again.get("a")) == ({"offset": 2}, MODEL)
+    again.close()
+
+
+@pytest.mark.parametrize("opened", [lambda path: KeyStore(path.parent), Journal], ids=["keys", "journal"])
+def test_a_store_is_opened_once_at_a_time(tmp_path, opened):
+    first = opened(tmp_path / FILE)
+    with pytest.raises(HerosError, match="already in use"):
+        opened(tmp_path / FILE)
+    first.close()
+    opened(tmp_path / FILE).close()

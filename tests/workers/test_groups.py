@@ -578,3 +578,38 @@ def test_a_message_without_a_value_is_a_bad_row(tmp_path):
     ):
         worker.run(idle=2.0)
     assert kept(tmp_path / "store", server.topic, tmp_path)[1] == {"k": 39}
+
+
+def worker(server, store, options=None):
+    return KafkaWorker(
+        server.servers, server.topic, group=server.topic, model=template(), store=store, target="y", options=options
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"partition.assignment.strategy": "cooperative-sticky"},
+        {"group.protocol": "consumer"},
+        {"auto.offset.reset": "earliest"},
+        {"enable.partition.eof": True},
+    ],
+)
+def test_settings_with_which_a_worker_would_fail_or_skip_messages_are_refused(tmp_path, options):
+    with pytest.raises(ParameterError, match=r"'options' parameter of KafkaWorker"):
+        worker(Kafka(tmp_path), tmp_path / "store", options)
+    assert not (tmp_path / "store").exists()
+
+
+def test_a_store_that_fsspec_does_not_know_is_a_clear_error(tmp_path):
+    pytest.importorskip("fsspec")
+    with pytest.raises(HerosError, match="The store nosuch://models cannot be opened: Protocol not known"):
+        worker(Kafka(tmp_path), "nosuch://models")
+
+
+def test_a_worker_runs_once(tmp_path):
+    one = worker(Kafka(tmp_path), tmp_path / "store", QUICK)
+    one.stop()
+    one.run()
+    with pytest.raises(HerosError, match="only once"):
+        one.run()

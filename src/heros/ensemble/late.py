@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import os
 import threading
 import time
@@ -129,8 +130,10 @@ class LateLabels:
         self._delay = 0  # labels learnt between the prediction and the label of the last instance learnt
 
     def __getstate__(self) -> dict[str, Any]:
+        """Return a copy of the state, which other threads do not change while it is pickled or copied."""
         with self._lock:
-            return {name: value for name, value in vars(self).items() if name != "_lock"}
+            state = {name: value for name, value in vars(self).items() if name != "_lock"}
+            return copy.deepcopy(state, {id(self): self})
 
     def __setstate__(self, state: Mapping[str, Any]) -> None:
         vars(self).update(state, _lock=threading.RLock())
@@ -378,7 +381,10 @@ def _kept(x: Any) -> Instance:
     if form_of(x) == "row":
         row: dict[str, Any] = value_of(plain_value(row_of(x)))
         return row
-    return np.array(x, dtype=np.float64)
+    try:
+        return np.array(x, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ParameterError.of("x", "answer", "a dictionary or an array of numbers", x) from None
 
 
 def _is_same(known: Instance, asked: Instance) -> bool:

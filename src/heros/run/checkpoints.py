@@ -113,16 +113,21 @@ class Checkpointer:
         """Write a checkpoint if the model was trained since the last attempt to write one."""
         if evaluation.instances == self._last:
             return
+        failed = "No checkpoint was written"
         try:
-            self._write_one(evaluation)
+            where = self._write_one(evaluation)
+            failed = "A checkpoint was written, but the stream could not be told,"
+            if where is not None:
+                evaluation.stream.acknowledge(where)
         except HerosError as error:
             if self.on_error == "raise" and not at_the_end:  # a finished run still returns its results
                 raise
-            text = f"No checkpoint was written after {evaluation.instances:,} instances. {error}"
+            text = f"{failed} after {evaluation.instances:,} instances. {error}"
             notice(text, CheckpointWarning)
         self._last = evaluation.instances
 
-    def _write_one(self, evaluation: Evaluation) -> None:
+    def _write_one(self, evaluation: Evaluation) -> Mapping[str, Any] | None:
+        """Write a checkpoint; return the position of the stream in it."""
         self._lock.expect_held()
         model_document, model_arrays = serialization.pack(evaluation.model, allow_code=self.allow_code)
         document, arrays = evaluation.state()
@@ -148,9 +153,8 @@ class Checkpointer:
         groups = archive.grouped({"model": model_arrays, "evaluation": arrays})
         archive.write(self.directory / name_of(evaluation.instances), KIND, content, groups)
         self._latest = evaluation.instances
-        if where is not None:
-            stream.acknowledge(where)
         _remove(*(path for _, path in newest_first(self.directory)[self.keep :]))
+        return where
 
     # -- resuming -----------------------------------------------------------------------------------------
 

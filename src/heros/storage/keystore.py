@@ -116,10 +116,14 @@ class KeyStore:
         with self._said():
             try:
                 self.path.parent.mkdir(parents=True, exist_ok=True)
-                descriptor = os.open(self.path, os.O_RDWR | os.O_CREAT, 0o600)  # only the owner has access
+                self._last_number = LastNumber(self.path)
+                try:
+                    descriptor = os.open(self.path, os.O_RDWR | os.O_CREAT, 0o600)  # only for the owner
+                except OSError:
+                    self._last_number.close()
+                    raise
                 self._opened = os.fstat(descriptor)
                 os.close(descriptor)  # before SQLite opens the file, as closing releases locks
-                self._last_number = LastNumber(self.path)
             except OSError as error:
                 raise HerosError(f"The directory {self.path.parent} cannot be written to: {error}.") from None
             self._file = sqlite3.connect(self.path, timeout=0, isolation_level=None, check_same_thread=False)

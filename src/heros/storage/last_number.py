@@ -1,4 +1,4 @@
-"""A small file beside an SQLite file, to detect whether the SQLite file has lost its newest records."""
+"""A small locked file beside an SQLite file, to detect whether the SQLite file lost its newest records."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ import zlib
 from contextlib import suppress
 from pathlib import Path
 
+from heros._base.errors import HerosError
+from heros._base.lazy import filelock
 from heros.storage.disk import AS_IS, OutputFile
 
 SUFFIX = "-last"
@@ -17,6 +19,10 @@ class LastNumber:
 
     SQLite ignores a damaged or missing write-ahead log without an error. If the number in this file is larger
     than the number of the last record in the SQLite file, newer records are lost.
+
+    The file is locked until `close`, so that only one object at a time can open the SQLite file. The locks
+    of SQLite are not sufficient: they are released when the same process closes any descriptor of the SQLite
+    file, for example after a copy. Open this file before the SQLite file.
 
     Parameters
     ----------
@@ -39,6 +45,13 @@ class LastNumber:
         if path is not None:
             descriptor = os.open(f"{path}{SUFFIX}", os.O_RDWR | os.O_CREAT | AS_IS, 0o600)
             self._file = OutputFile(descriptor)
+            free = True
+            with suppress(OSError):  # the file system may not support locks
+                free = filelock.lock_descriptor(descriptor, blocking=False)
+            if not free:
+                self._file.close()
+                rule = "is already in use. Only one process at a time can open it"
+                raise HerosError(f"The file {path} {rule}.")
 
     def read(self) -> int:
         """Return the number; 0 if the file is empty or damaged."""

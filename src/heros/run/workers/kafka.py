@@ -78,7 +78,7 @@ class KafkaWorker:
         `DataError`. "go on" continues with the remaining messages and issues a `DataNotice`. If the
         topic was deleted and created again, an error is raised in any case; use another `store`.
     options
-        Additional settings of librdkafka.
+        Additional settings of librdkafka; not those that HEROS chooses, and no cooperative assignment.
     """
 
     def __init__(
@@ -108,6 +108,11 @@ class KafkaWorker:
             rule = "a time or an energy per instance, e.g. '20 us', because workers cannot delay training"
             raise ParameterError.of("budget", "KafkaWorker", rule, model.budget)
         expect_servers(servers, "servers", "KafkaWorker", "host:9092")
+        settings = reader_settings(servers, group, {"auto.offset.reset": "error"}, options, "KafkaWorker")
+        strategy = str(settings.get("partition.assignment.strategy"))
+        if "cooperative" in strategy or settings.get("group.protocol") == "consumer":
+            rule = "without cooperative assignment, because workers hand over all partitions in a rebalance"
+            raise ParameterError.of("options", "KafkaWorker", rule, options)
         skip = checked_skip(on_bad_row, "KafkaWorker")
         self._stops = stops_at_gap(on_gap, "KafkaWorker")
         self._kafka = needed("confluent_kafka", "A Kafka worker", "kafka")
@@ -133,11 +138,9 @@ class KafkaWorker:
             Partition, snapshots=snapshots, model=model, **reading, capacity=capacity, memory=memory
         )
         self._partitions: dict[int, Partition] = {}
-        self._stopping = False
+        self._stopping = self._left = False
         self._gathered = 0
         self._last_activity = math.inf  # time of the last message or assignment
-        reset = {"auto.offset.reset": "error"}
-        settings = reader_settings(servers, group, reset, options)
         self._consumer = consumer_of(self._kafka, settings, "KafkaWorker")
 
     @property
@@ -148,6 +151,8 @@ class KafkaWorker:
     def run(self, *, idle: float | None = None) -> None:
         """Train until `stop` is called or no message arrives for `idle` seconds, then write snapshots."""
         idle = None if idle is None else number(idle, "idle", "run", 0)
+        if self._left:
+            raise HerosError("A KafkaWorker can run only once. Create another one to continue.")
         subscribe = self._consumer.subscribe
         subscribe([self.topic], on_assign=self._on_assign, on_revoke=self._on_revoke, on_lost=self._on_lost)
         try:
@@ -176,7 +181,7 @@ class KafkaWorker:
 
     def _leave_group(self) -> None:
         """Leave the group before closing the consumer, because a rebalance during closing may never end."""
-        self._stopping = True
+        self._stopping = self._left = True
         with suppress(self._kafka.KafkaException):
             self._consumer.unsubscribe()
             deadline = time.monotonic() + PATIENCE

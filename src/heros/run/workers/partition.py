@@ -120,7 +120,7 @@ class Partition:
             following, seen = int(position["offset"]), int(position["learnt"])
             bad_rows = BadRows.of(position["bad_rows"])
             schema = schema_of(position["schema"])
-        except (AttributeError, KeyError, TypeError, ValueError) as error:
+        except (AttributeError, KeyError, OverflowError, TypeError, ValueError) as error:
             raise DataError(f"the position in the snapshot cannot be read: {error}.") from None
         self.next, self._encoder.seen, self.bad_rows = following, seen, bad_rows
         self._reported |= {row.unlabelled for row in bad_rows.first}

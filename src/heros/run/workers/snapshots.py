@@ -157,7 +157,10 @@ class _Local:
 class _Remote:
     def __init__(self, place: str) -> None:
         fsspec = needed("fsspec.core", "A store that is not a directory", "fsspec")
-        self._system, self._root = fsspec.url_to_fs(place)
+        try:
+            self._system, self._root = fsspec.url_to_fs(place)
+        except (ImportError, ValueError) as error:  # a package is missing, or the scheme is unknown
+            raise HerosError(f"The store {place} cannot be opened: {error}.") from None
 
     def put(self, file: Path, name: str) -> None:
         path = f"{self._root}/{name}"

@@ -65,18 +65,26 @@ class Journal:
         with self._expected("opened as a separate file"):
             if self.path is not None:
                 self.path.parent.mkdir(parents=True, exist_ok=True)
-                descriptor = os.open(self.path, os.O_RDWR | os.O_CREAT, 0o600)  # only the owner has access
-                self._opened = os.fstat(descriptor)
-                os.close(descriptor)
-            self._file = sqlite3.connect(self.path or ":memory:", BUSY / 1000, check_same_thread=False)
-            self._is_patient, self._is_log_long = True, False
+            self._last_number = LastNumber(self.path)
             try:
-                self._create(durable)
-                self._last_number = LastNumber(self.path)
+                self._open(durable)
             except BaseException:
-                self._file.close()
+                self._last_number.close()
                 raise
         self.lost = max(0, self._last_number.read() - self.last)  # number of lost newest messages
+
+    def _open(self, durable: bool) -> None:
+        if self.path is not None:
+            descriptor = os.open(self.path, os.O_RDWR | os.O_CREAT, 0o600)  # only the owner has access
+            self._opened = os.fstat(descriptor)
+            os.close(descriptor)  # before SQLite opens the file, as closing releases locks
+        self._file = sqlite3.connect(self.path or ":memory:", BUSY / 1000, check_same_thread=False)
+        self._is_patient, self._is_log_long = True, False
+        try:
+            self._create(durable)
+        except BaseException:
+            self._file.close()
+            raise
 
     def _create(self, durable: bool) -> None:
         self._file.execute("PRAGMA journal_mode = WAL")

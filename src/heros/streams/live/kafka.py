@@ -10,6 +10,7 @@ from typing import Any
 from heros._base.addresses import expect_servers
 from heros._base.errors import DataError, ParameterError
 from heros._base.extras import needed
+from heros._base.parameters import expect_list, whole
 from heros.streams.live.messages import MessageSource, Rows
 
 __all__ = ["PATIENCE", "KafkaTopic", "consumer_of", "is_passing", "patiently", "reader_settings"]
@@ -24,11 +25,21 @@ PASSING = {
 """Temporary errors, for example while brokers are busy or elect a leader."""
 
 
-def reader_settings(servers: str, group: str, *more: Mapping[str, Any] | None) -> dict[str, Any]:
-    """Return the settings of a consumer that reads from the start and commits no offsets automatically."""
-    settings: dict[str, Any] = {"bootstrap.servers": servers, "group.id": group}
-    settings |= {"enable.auto.commit": False, "auto.offset.reset": "earliest"}
-    return settings | {name: value for some in more if some for name, value in some.items()}
+OWN = ("bootstrap.servers", "group.id", "enable.auto.commit", "auto.offset.reset", "enable.partition.eof")
+"""The settings that HEROS chooses: with others, messages could be skipped, or a topic have no end."""
+
+
+def reader_settings(
+    servers: str, group: str, own: Mapping[str, Any], options: Mapping[str, Any] | None, owner: str
+) -> dict[str, Any]:
+    """Return the settings of a consumer that commits no offsets automatically."""
+    more = {} if options is None else options
+    refused = [name for name in more if name in OWN] if isinstance(more, Mapping) else [more]
+    if refused or not all(isinstance(name, str) for name in more):
+        rule = f"a dict of settings of librdkafka without {', '.join(OWN)}"
+        raise ParameterError.of("options", owner, rule, refused[0] if refused else options)
+    settings: dict[str, Any] = {"bootstrap.servers": servers, "group.id": group, "enable.auto.commit": False}
+    return {**settings, **own, **more}
 
 
 def consumer_of(kafka: Any, settings: Mapping[str, Any], owner: str) -> Any:
@@ -75,7 +86,8 @@ class KafkaTopic(MessageSource):
     partitions
         The partitions to read; by default all.
     options
-        Additional settings of librdkafka, e.g. for encryption.
+        Additional settings of librdkafka, e.g. for encryption; not those that HEROS chooses, such as
+        ``auto.offset.reset``.
     **settings
         As for `heros.streams.live.messages.MessageSource`.
     """
@@ -97,9 +109,10 @@ class KafkaTopic(MessageSource):
         self._kafka = needed("confluent_kafka", "A Kafka topic", "kafka")
         self.topic, self.group = topic, group
         ends = {"enable.partition.eof": not self.follow, "auto.offset.reset": "error"}
-        self._settings = reader_settings(servers, group or f"heros-{time.time_ns()}", ends, options)
+        name = group or f"heros-{time.time_ns()}"
+        self._settings = reader_settings(servers, name, ends, options, "KafkaTopic")
         self._consumer = consumer_of(self._kafka, self._settings, "KafkaTopic")
-        self.partitions = self._all_partitions() if partitions is None else sorted({*partitions})
+        self.partitions = self._all_partitions() if partitions is None else _checked(partitions)
         self._next: dict[int, int] = {}  # the next offset of each partition
         self._ends: dict[int, int] = {}  # the offset after the last message; empty with `follow`
         self._ended: set[int] = set()
@@ -199,3 +212,11 @@ class KafkaTopic(MessageSource):
         if found.error is not None:
             raise self._trouble(found.error)
         return sorted(found.partitions)
+
+
+def _checked(partitions: Sequence[int]) -> list[int]:
+    """Return the distinct partitions, sorted; raise a ParameterError if there are none."""
+    listed = expect_list(partitions, "partitions", "KafkaTopic")
+    if not listed:
+        raise ParameterError.of("partitions", "KafkaTopic", "a list of at least one partition", partitions)
+    return sorted({whole(one, "partitions", "KafkaTopic", 0, 2**31 - 1) for one in listed})

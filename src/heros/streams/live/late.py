@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from heros._base.errors import DataError, ParameterError
+from heros._base.interrupts import DeferredInterrupts
 from heros._base.parameters import whole
 from heros._base.pending import Counts, Id, Pending, bytes_of
 from heros.data.values import Refused, label_of, plain_value, value_of
@@ -22,6 +23,10 @@ __all__ = ["LateSource"]
 
 EXACT = 1 << 53  # a larger float may stand for several whole numbers
 PAUSE = 0.05  # seconds to wait for a label before the next read of instances
+
+
+Rows = deque[tuple[Any, Mapping[str, Any]]]
+"""Rows with their positions."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +49,8 @@ class LateSource(RowSource):
     evaluated and the model is trained on the instance. Instances are therefore processed in the order in
     which their labels arrive. Instances that wait for their labels are kept in a bounded store.
     Checkpoints contain this store and the positions of both sources. A label may arrive shortly before its
-    instance.
+    instance. A repeated instance is ignored; a different instance with the id of a waiting instance is a
+    bad row.
 
     Parameters
     ----------
@@ -129,10 +135,17 @@ class LateSource(RowSource):
         self._leaving: dict[Id, tuple[_Waiting, float]] = {}  # labelled instances, not returned yet
         self._features_at: dict[str, Any] = {}
         self._passed: dict[str, Any] = {}  # position of labels that produced no row
+        # The rows that were fetched but not processed; an error or an interrupt leaves them here.
+        self._unread: dict[str, Rows] = {"features": deque(), "labels": deque()}
         self._ready: deque[tuple[Any, dict[str, Any]]] = deque()  # rows to be fetched
         # The id of each row that is not returned yet, and its label and arrival time if the label came first.
         # The id is None for an invalid message, which is reported as a bad row.
         self._joined: deque[tuple[Id | None, tuple[Any, float] | None]] = deque()
+        # Early labels that a resumed run reads again, with the number of rows that were appended before: the
+        # position of the next row covers the label.
+        self._ahead_of_rows: dict[Id, tuple[Any, int]] = {}
+        self._reread: dict[Id, Any] = {}  # such labels of the checkpoint, until they are read again
+        self._appended = self._returned = 0  # number of rows
         self._over = {"features": False, "labels": False}
 
     @property
@@ -185,6 +198,12 @@ class LateSource(RowSource):
                     self._delay = max(0, self.counts.learnt - waited.known)
                     self._delays.append(self._delay)
                     self.counts.learnt += 1
+            self._returned += self._rows.read - before
+            while self._ahead_of_rows:
+                id, (_, appended) = next(iter(self._ahead_of_rows.items()))
+                if appended >= self._returned:
+                    break
+                del self._ahead_of_rows[id]
 
     def fetch(self, most: int, timeout: float | None) -> Sequence[tuple[Any, Mapping[str, Any]]] | Signal:
         """Return up to `most` labelled instances, each with the position after its label."""
@@ -193,10 +212,10 @@ class LateSource(RowSource):
         deadline = None if timeout is None else time.monotonic() + timeout
         while not self._ready:
             full = self._waiting.full
-            came = not full and self._take_features()
+            came = not full and self._take_features(most)
             came = self._take_labels(most, 0.0 if came else PAUSE) or came
             if full and not came:
-                came = self._take_features()
+                came = self._take_features(most)
             self._waiting.enforce_limits()
             self._early.enforce_limits()
             if not (self._ready or came) and all(self._over.values()):
@@ -206,49 +225,83 @@ class LateSource(RowSource):
         self._fetched_some = True
         return [self._ready.popleft() for _ in range(min(most, len(self._ready)))]
 
-    def _take_features(self, wait: float = 0.0) -> bool:
-        """Read and predict the available instances; return whether any instances were available."""
-        room = max(1, min(1000, self._waiting.most - len(self._waiting)))
-        got = self._fetch_from("features", room, wait)
-        for row, position in got:
-            self._features_at |= position
+    def _take_features(self, most: int, wait: float = 0.0) -> bool:
+        """Predict up to `most` available instances; return whether any instances were available."""
+        room = max(1, min(most, 1000, self._waiting.most - len(self._waiting)))
+        rows = self._fetch_from("features", room, wait)
+        came = bool(rows)
+        while rows:
+            row, position = rows[0]
             id = self._id_of(row)
-            if id is None:
-                self._refuse(row)
-            elif id not in self._waiting and id not in self._leaving:
-                features = {name: row[name] for name in row if name not in (self._id, self._target)}
-                waiting = _Waiting(features, self._answer(features), self.counts.learnt)
-                if self._waiting.too_large(id, waiting):
+            waiting = None if id is None else self._arrived(id, row)
+            with DeferredInterrupts():  # the position and the waiting instances change together
+                rows.popleft()
+                self._features_at |= position
+                if id is None:
+                    self._refuse(row)
+                elif waiting is not None and self._waiting.too_large(id, waiting):
                     self._append(f"an instance of {self._waiting.size_of(id, waiting):,} bytes")
-                    continue
-                self.counts.answered += 1
-                self._waiting.put(id, waiting)
-                self._join_early(id)
-        return bool(got)
+                elif waiting is not None:
+                    self.counts.answered += 1
+                    self._waiting.put(id, waiting)
+                    self._join_early(id)
+                elif not self._is_repeated(id, row):
+                    self._append(f"another instance with the id {id!r} of a waiting instance")
+        return came
+
+    def _arrived(self, id: Id, row: Mapping[str, Any]) -> _Waiting | None:
+        """Predict an instance; return None if an instance with this id is waiting."""
+        if id in self._waiting or id in self._leaving:
+            return None
+        features = self._features_of(row)
+        return _Waiting(features, self._answer(features), self.counts.learnt)
+
+    def _features_of(self, row: Mapping[str, Any]) -> dict[str, Any]:
+        return {name: row[name] for name in row if name not in (self._id, self._target)}
+
+    def _is_repeated(self, id: Id, row: Mapping[str, Any]) -> bool:
+        """Return whether the instance is equal to the waiting instance with this id."""
+        known = self._waiting.get(id) or self._leaving[id][0]
+        return bool(plain_value(known.features) == plain_value(self._features_of(row)))
 
     def _take_labels(self, most: int, wait: float) -> bool:
         """Join the available labels with their instances; return whether any labels were available."""
         looked = False
-        got = self._fetch_from("labels", most, wait)
-        for row, position in got:
+        rows = self._fetch_from("labels", most, wait)
+        came = bool(rows)
+        while rows:
+            row, position = rows[0]
             id = self._id_of(row) if isinstance(row, Mapping) and self._target in row else None
             while not (id is None or id in self._waiting or self._waiting.full or looked):
-                looked = not self._take_features(PAUSE)  # the instance may arrive next
-            self._passed |= {f"labels {part}": place for part, place in position.items()}
-            if id is None:
-                self._refuse(row)
-            elif id in self._waiting:
-                self._join(id, *self._waiting.pop(id), row[self._target])
-            elif id in self._leaving:
-                self.counts.unknown += 1
-            else:
-                self._early.put(id, row[self._target])
-        return bool(got)
+                looked = not self._take_features(1000, PAUSE)  # the instance may arrive next
+            with DeferredInterrupts():  # the position and the labels change together
+                rows.popleft()
+                self._passed |= {f"labels {part}": place for part, place in position.items()}
+                if id is None:
+                    self._refuse(row)
+                elif id in self._reread and self._reread[id] == row[self._target]:
+                    self._note_ahead(id, self._reread.pop(id))
+                elif id in self._waiting:
+                    self._join(id, *self._waiting.pop(id), row[self._target])
+                elif id in self._leaving:
+                    self.counts.unknown += 1
+                else:
+                    self._note_ahead(id, row[self._target])
+                    self._early.put(id, row[self._target])
+        return came
 
-    def _fetch_from(self, which: str, most: int, wait: float) -> Sequence[tuple[Any, Mapping[str, Any]]]:
-        got = END if self._over[which] else getattr(self, which).fetch(most, wait)
-        self._over[which] = got is END
-        return [] if isinstance(got, Signal) else got
+    def _note_ahead(self, id: Id, label: Any) -> None:
+        self._ahead_of_rows.pop(id, None)  # the order of the labels is that of their positions
+        self._ahead_of_rows[id] = label, self._appended
+
+    def _fetch_from(self, which: str, most: int, wait: float) -> Rows:
+        """Return the rows of a source that are not processed yet; fetch up to `most` if there are none."""
+        rows = self._unread[which]
+        if not rows:
+            got = END if self._over[which] else getattr(self, which).fetch(most, wait)
+            self._over[which] = got is END
+            rows.extend([] if isinstance(got, Signal) else got)
+        return rows
 
     def _id_of(self, row: Any) -> Id | None:
         """Return the id of a row as a string, or None if it is invalid. The ids 7, 7.0 and "7" are equal."""
@@ -284,6 +337,7 @@ class LateSource(RowSource):
         self._ready.append((row, self._passed))
         self._joined.append((id, early))
         self._passed = {}
+        self._appended += 1
 
     def _expire(self, id: Id, waited: _Waiting) -> None:
         """Handle an instance whose label did not arrive in time."""
@@ -295,6 +349,7 @@ class LateSource(RowSource):
 
     def _no_instance(self, id: Id, label: Any) -> None:
         self.counts.unknown += 1  # the instance of this label did not arrive in time
+        self._ahead_of_rows.pop(id, None)
 
     # -- the position -----------------------------------------------------------------------------------
 
@@ -302,6 +357,7 @@ class LateSource(RowSource):
         """Return the positions of both sources, and the waiting instances."""
         early = [(id, *label) for id, label in self._joined if label is not None]
         leaving = [(id, one, since) for id, (one, since) in self._leaving.items()]
+        reread = {id: label for id, (label, _) in self._ahead_of_rows.items()} | self._reread
         waiting = []
         for id, one, since in (*leaving, *self._waiting.all()):
             answer = None if one.answer is None else one.answer.tolist()
@@ -311,6 +367,7 @@ class LateSource(RowSource):
             "features": dict(self._features_at),
             "waiting": waiting,
             "early": [[id, plain_value(y), since] for id, y, since in (*early, *self._early.all())],
+            "reread": [[id, plain_value(y)] for id, y in reread.items()],
             "counts": asdict(self.counts),
             "delay": self._delay,
         }
@@ -324,6 +381,7 @@ class LateSource(RowSource):
                 waiting.append((_id(id), _Waiting(dict(value_of(x)), answer, int(known)), float(since)))
             delay = int(where["delay"])
             early = [(_id(id), value_of(label), float(since)) for id, label, since in where["early"]]
+            reread = {_id(id): value_of(label) for id, label in where.get("reread", ())}
             counts, features_at = Counts(**where["counts"]), dict(where["features"])
         except (KeyError, TypeError, ValueError) as error:
             rule = "The position of LateSource must be a value that its 'where' returned."
@@ -333,7 +391,7 @@ class LateSource(RowSource):
         self.counts, self._features_at = counts, features_at
         if features_at:
             self.features.go_to(features_at)
-        self._delay = delay
+        self._delay, self._reread = delay, reread
         for one in waiting:
             self._waiting.hold(*one)
         for label in early:

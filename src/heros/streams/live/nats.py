@@ -9,8 +9,9 @@ from contextlib import suppress
 from typing import Any
 
 from heros._base.addresses import expect_servers
-from heros._base.errors import HerosError
+from heros._base.errors import DataNotice, HerosError
 from heros._base.extras import needed
+from heros._base.notices import notice
 from heros.streams.live.messages import MessageSource, Rows, without_password
 
 __all__ = ["JetStream"]
@@ -33,7 +34,11 @@ class JetStream(MessageSource):
     """A source of the messages of a JetStream subject, in order.
 
     The position is the sequence number in the stream, and the time at which the stream was created.
-    Checkpoints store both. The server stores no state for this consumer.
+    Checkpoints store both. The server stores no state for this consumer. If the server is away, reading
+    continues when it is back, and a `DataNotice` says so.
+
+    If the stream has a limit of messages per subject and stores several subjects, lost messages cannot be
+    counted. A `DataNotice` says so.
 
     Parameters
     ----------
@@ -59,6 +64,7 @@ class JetStream(MessageSource):
         self._created: str | None = None  # the time at which the stream was created
         self._received = 0  # number of messages received from the current subscription
         self._reconnects = 0  # number of reconnections when the subscription began
+        self._is_away = self._told_limit = False  # whether a notice has said so
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, name=f"heros {self.name}", daemon=True)
         self._thread.start()
@@ -71,6 +77,9 @@ class JetStream(MessageSource):
 
     def _bring(self, most: int, wait: float) -> Rows:
         if self._subscription is None or self._connection.stats["reconnects"] != self._reconnects:
+            stream = self._do(self._about())
+            self._expect_no_gap(stream)
+            self._tell_limit(stream.config)
             self._subscription = self._do(self._subscribed())
         try:
             got = self._do(self._subscription.fetch(min(most, 500), timeout=max(0.02, wait)), waiting=True)
@@ -78,15 +87,23 @@ class JetStream(MessageSource):
             if self._connection.is_connected:
                 with suppress(HerosError):  # the server may not be ready yet
                     self._consumer()
+            elif not self._is_away:
+                self._is_away = True
+                notice(
+                    f"{self.name}: The connection is lost. It is tried again until it succeeds.", DataNotice
+                )
             return []
-        rows = []
+        self._is_away = False
+        rows: list[tuple[Any, dict[str, Any]]] = []
+        about: Any = None
         for one in got:
             sequence = one.metadata.sequence
             if sequence.consumer != self._received + 1:  # messages were lost on the way: read them again
                 self._subscription = None
                 break
             if sequence.stream > self._last + 1 and self._last:
-                self._do(self._expect_no_gap(sequence.stream))
+                about = self._do(self._about()) if about is None else about
+                self._expect_no_gap(about, sequence.stream)
             self._received, self._last = sequence.consumer, sequence.stream
             position = {"sequence": sequence.stream, "created": self._created}
             rows.append((self.decoded(one.data), position))
@@ -120,7 +137,7 @@ class JetStream(MessageSource):
         }
         probe = await self._nats.connect(self.url, connect_timeout=5, **once)
         await probe.close()
-        return await self._nats.connect(self.url, max_reconnect_attempts=-1)
+        return await self._nats.connect(self.url, max_reconnect_attempts=-1, error_cb=_ignore)
 
     async def _subscribed(self) -> Any:
         """Subscribe with a temporary consumer from the current position.
@@ -129,7 +146,6 @@ class JetStream(MessageSource):
         subscription must request these messages again.
         """
         self._received, self._reconnects = 0, self._connection.stats["reconnects"]
-        await self._expect_no_gap()
         config = self._api.ConsumerConfig(
             deliver_policy=self._api.DeliverPolicy.BY_START_SEQUENCE,
             opt_start_seq=self._last + 1,
@@ -138,10 +154,21 @@ class JetStream(MessageSource):
         )
         return await self._stream.pull_subscribe(self.subject, config=config)
 
-    async def _expect_no_gap(self, received: int | None = None) -> None:
-        """Report a gap if messages after `_last` were deleted; `received` is the next number."""
-        name = await self._stream.find_stream_name_by_subject(self.subject)
-        about = await self._stream.stream_info(name)
+    async def _about(self) -> Any:
+        """Return the description of the stream."""
+        return await self._stream.stream_info(await self._stream.find_stream_name_by_subject(self.subject))
+
+    def _tell_limit(self, config: Any) -> None:
+        """Tell once that messages between others may be deleted, which is not recognised as a gap."""
+        most = config.max_msgs_per_subject or 0
+        is_single = config.subjects == [self.subject] and not {"*", ">"} & {*self.subject}
+        if most > 0 and not is_single and not self._told_limit:
+            self._told_limit = True
+            rule = f"The stream keeps at most {most:,} messages per subject (max_msgs_per_subject)"
+            notice(f"{self.name}: {rule}. Messages deleted before they are read are not counted.", DataNotice)
+
+    def _expect_no_gap(self, about: Any, received: int | None = None) -> None:
+        """Report a gap if messages after `_last` were deleted; `received` is the next message number."""
         state, created = about.state, None if about.created is None else about.created.isoformat()
         first = state.first_seq if received is None else min(state.first_seq, received)
         if self._last and (state.last_seq < self._last or self._created not in {None, created}):
@@ -160,10 +187,12 @@ class JetStream(MessageSource):
     def close(self) -> None:
         """Close the connection."""
         if self._loop.is_running():
-            self._do(self._connection.close())
+            with suppress(HerosError):  # the connection may already be lost
+                self._do(self._connection.close())
             self._stop()
 
     def _stop(self) -> None:
+        asyncio.run_coroutine_threadsafe(_cancelled(), self._loop).result()
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join()
         self._loop.close()
@@ -179,6 +208,14 @@ class JetStream(MessageSource):
             if waiting and isinstance(error, TimeoutError):
                 raise
             raise self._trouble(f"{error!r}. {_advice(error)}") from None
+
+
+async def _cancelled() -> None:
+    """Cancel the other tasks of the event loop, which a lost connection leaves behind."""
+    tasks = asyncio.all_tasks() - {asyncio.current_task()}
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
 
 
 async def _ignore(error: Exception) -> None:
