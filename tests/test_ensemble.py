@@ -325,6 +325,7 @@ def test_exporting_a_state_does_not_change_it():
     assert equal_state(exported, left_alone)
 
 
+@pytest.mark.matrix(most=2)
 def test_several_heros_run_side_by_side():
     X, y = data(3000)
     models = [Heros(SMALL, k=K, seed=1, schema=drifting(10).schema) for _ in range(4)]

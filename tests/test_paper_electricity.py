@@ -28,5 +28,6 @@ def test_equals_the_paper(policy, paper, tolerance, seed):
     assert auroc(policy, seed) == pytest.approx(paper, abs=tolerance)
 
 
+@pytest.mark.long
 def test_cand_done_right_is_above_the_published_one():
     assert auroc(policies.Cand(), 1) > 0.964

@@ -143,9 +143,8 @@ def test_a_file_whose_name_is_no_text_is_run_and_recorded(tmp_path, pool):
     name = os.fsencode(tmp_path) + b"/caf\xe9.csv"
     os.rename(os.fsencode(rows(tmp_path / "rows.csv", 120)), name)
     out = tmp_path / "out"
-    for more in ([], ["--json"]):
-        done = program("run", name, "--target", "y", "--pool", pool, "--out", str(out), "--force", *more)
-        assert (done.returncode, done.stderr) == (0, b"")
+    done = program("run", name, "--target", "y", "--pool", pool, "--out", str(out), "--json")
+    assert (done.returncode, done.stderr) == (0, b"")
     (place,) = records.find(out)
     assert records.read(place).stream == "caf\\udce9"
     assert json.loads(done.stdout)["stream"]["name"] == "caf\\udce9"

@@ -168,7 +168,7 @@ def test_results_are_printed_even_if_they_cannot_be_written(tmp_path, pool, monk
 @pytest.mark.parametrize(
     "words",
     [
-        ["streams"],
+        pytest.param(["streams"], marks=pytest.mark.long),  # counts the classes of all streams
         ["policies"],
         ["pools"],
         [

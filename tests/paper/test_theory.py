@@ -265,6 +265,7 @@ class TestReport:
         assert len(lines) == 2 + len(checks)
         assert len({line.count("|") for line in lines}) == 1
 
+    @pytest.mark.long
     def test_everything_is_written(self, checks, tmp_path):
         files = write_theory(tmp_path / "new", checks, draws=5)
         assert [file.name for file in files] == [f"theory.{s}" for s in ("md", "csv", "svg", "pdf", "png")]

@@ -280,7 +280,7 @@ def test_a_key_whose_model_is_missing_does_not_begin_anew(tmp_path, caplog):
             service.learn({"key": "abc"[i], "x": x, "y": y})
         service.wait()
         assert "1 accepted instances of the key 'b' are lost" in caplog.text
-        assert 'the model of the key "b" is missing' in caplog.text
+        assert 'the model for the key "b" is missing' in caplog.text
         assert (service.failed, service.history.learnt) == (1, 11)
         assert all(error is None for error in service.errors.values())
         with pytest.raises(Wrong, match="The model of the key 'b' cannot be read"):

@@ -321,7 +321,7 @@ def test_a_renamed_column_is_named(tmp_path):
 
     evaluate(make(), rows("weight"), **kept(tmp_path / "kept"))
     model = make()
-    with pytest.raises(ParameterError, match="with the same feature 'weight'") as error:
+    with pytest.raises(ParameterError, match="without a change of the feature 'weight'") as error:
         evaluate(model, rows("width"), **kept(tmp_path / "kept", resume=True))
     assert "Schema" not in str(error.value)
     assert model.schema is None

@@ -277,7 +277,7 @@ def test_a_missing_model_is_an_error_and_a_damaged_page_no_error_of_one_key(tmp_
         file.execute("DELETE FROM models WHERE id = (SELECT model FROM figures WHERE key = 'a')")
     with contextlib.closing(KeyStore(place)) as store:
         assert store.get("c") is None
-        with pytest.raises(DataError, match="the model of the key a is missing") as missing:
+        with pytest.raises(DataError, match="the model for the key a is missing") as missing:
             store.get("a")
         assert not isinstance(missing.value, StoreDamaged)
         assert store.get("b") == MODEL

@@ -138,7 +138,7 @@ def test_the_next_home_is_tried(home, directory):
         ("truncated.arff", f"ended after {len(ARFF) - 30} of {len(ARFF)} bytes."),
         ("busy.arff", "returned the error 503 (Service Unavailable)."),
         ("gone.arff", "returned the error 404 (Not Found)."),
-        ("empty.tar.gz", "contains no file *_transformed.arff."),
+        ("empty.tar.gz", "contains no file that matches *_transformed.arff."),
         ("short.tar.gz", "is not a valid archive."),
         ("broken.tar.gz", "is not a valid archive."),
     ],

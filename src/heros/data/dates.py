@@ -200,7 +200,7 @@ def _moment_in(text: str, reading: DateFormat | None) -> datetime | None:
 
 
 def to_microseconds(array: pa.Array) -> pa.Array:
-    """Convert times and durations to microseconds, the resolution of Python's types, rounded down."""
+    """Convert times and durations to microseconds, rounded down; Python's datetime types use this unit."""
     kind, types = array.type, pa.types
     if types.is_time64(kind):
         return pc.cast(array, pa.time64("us"), safe=False)

@@ -128,7 +128,7 @@ class RowEncoder:
         self.seen = seen
 
     def use_schema(self, schema: Schema) -> None:
-        """Replace the columns and classes; the user's own words and ignored columns remain."""
+        """Replace columns and classes, but keep the missing words and ignored columns that the user set."""
         words = tuple(dict.fromkeys((*schema.words, *self._own_words)))
         ignored = tuple(dict.fromkeys((*schema.ignored, *self._own_ignored)))
         if (words, ignored) != (schema.words, schema.ignored):

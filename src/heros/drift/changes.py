@@ -25,7 +25,7 @@ Raw = tuple[Floats, Floats, Floats]
 
 @dataclass(frozen=True, slots=True)
 class ClassChange:
-    """The change in the error rate and the frequency of one class."""
+    """The change in one class's error rate and frequency."""
 
     name: str
     error_before: float

@@ -52,7 +52,7 @@ class Contributions:
     columns: tuple[Contribution, ...]
 
     def plain(self) -> dict[str, Any]:
-        """Return the contributions as plain data."""
+        """Return the contributions as built-in Python types."""
         of = {} if self.of is None else {"of": self.of}
         columns = [asdict(one) for one in self.columns]
         return of | {"base": self.base, "prediction": self.prediction, "columns": columns}

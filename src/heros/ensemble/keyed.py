@@ -474,7 +474,7 @@ class Keyed:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *rest: object) -> None:
-        """Commit unless there was an exception, then close the file."""
+        """Commit, unless there was an exception. Close the file in any case."""
         try:
             if kind is None:
                 self.commit(self.position)
@@ -643,7 +643,7 @@ class Keyed:
 
 
 def _widened(block: Block, width: int) -> Block:
-    """Return the block with probability 0 for classes that were added later."""
+    """Return the block, extended by columns of probability 0 for classes that were added later."""
     missing = width - block.outputs.shape[1]
     return replace(block, probabilities=np.pad(block.outputs, ((0, 0), (0, missing)))) if missing else block
 

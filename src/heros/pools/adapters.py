@@ -50,7 +50,7 @@ class Instance:
 
 
 class Member(ABC):
-    """A model of another library."""
+    """A pool member: a model from another library."""
 
     needs: ClassVar[tuple[str, ...]]  # the methods that identify a model of this library
 

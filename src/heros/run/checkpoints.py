@@ -269,8 +269,9 @@ def _expect_same_columns(saved: Schema, stream: Source, path: Path) -> None:
         return
     pairs = zip(saved.features, stream.schema.features, strict=False)
     names = [was.name for was, now in pairs if was != now]
-    what = f"feature {names[0]!r}" if names else "features and classes"
-    raise ParameterError.of("stream", "evaluate", f"the stream of {path.name}, with the same {what}", stream)
+    what = f"the feature {names[0]!r}" if names else "the features and classes"
+    rule = f"the stream of the checkpoint {path.name}, without a change of {what}"
+    raise ParameterError.of("stream", "evaluate", rule, stream)
 
 
 def _crc(so_far: tuple[int, ...], block: Block, weights: NDArray[Any] | None) -> tuple[int, ...]:

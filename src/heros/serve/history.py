@@ -214,7 +214,7 @@ class History:
 
     @property
     def figures(self) -> dict[str, float]:
-        """The values of the measures over all instances, including the instances since the last point."""
+        """The values of the measures over all instances, including those after the last recorded point."""
         return {
             measure.name: self._with_open(measure, part).value if self._held else measure.value
             for measure, part in zip(self.measures, self._parts, strict=True)
@@ -242,7 +242,7 @@ class History:
         return {measure.name: self.points.last(measure.name) for measure in self.measures}
 
     def state(self) -> dict[str, dict[str, NDArray[Any]]]:
-        """Return the state as groups of arrays, including the instances since the last point."""
+        """Return the state as groups of arrays, including the instances after the last recorded point."""
         self._count()
         counts = {name: np.array([getattr(self, name)]) for name in COUNTS}
         return {

@@ -126,7 +126,7 @@ class Waitlist:
 
     @property
     def oldest(self) -> float | None:
-        """The time of the oldest waiting label; None if no instance waits."""
+        """The arrival time of the label that has waited longest; None if no label is waiting."""
         with self._lock:
             if self._oldest is None and len(self):
                 self._oldest = self._next(1)[0][1].since

@@ -183,7 +183,7 @@ class KeyStore:
         if row is None:
             return None
         if row[0] is None:
-            raise DataError(f"The file {self.path} is damaged: the model of the key {key} is missing.")
+            raise DataError(f"The file {self.path} is damaged: the model for the key {key} is missing.")
         return bytes(row[0])
 
     def tally(self, key: str) -> Tally | None:

@@ -161,7 +161,7 @@ def _download_from(url: str, real: RealStream, arff: Path) -> None:
             member = next((m for m in tar if m.name.endswith("_transformed.arff")), None)
             content = None if member is None else tar.extractfile(member)
             if member is None or content is None:
-                raise DataError(f"{url} contains no file *_transformed.arff.")
+                raise DataError(f"{url} contains no file that matches *_transformed.arff.")
             if member.size > most:
                 raise DataError(f"{url} contains a file larger than the limit of {most:,} bytes.")
             with content, OutputFile(os.open(arff, os.O_WRONLY | os.O_CREAT, 0o644)) as file:
