@@ -552,7 +552,7 @@ def test_an_empty_token_in_the_environment_is_refused():
     """The service started without a token if a secret was missing."""
     said = CliRunner().invoke(app, ["serve", "--host", "0.0.0.0"], env={"HEROS_TOKEN": ""})
     assert said.exit_code == 2
-    assert "The environment variable HEROS_TOKEN must hold a token, or be unset." in said.output
+    assert "The environment variable HEROS_TOKEN must contain a token or be unset." in said.output
 
 
 def test_an_empty_path_is_no_checkpoint_directory(tmp_path, monkeypatch):

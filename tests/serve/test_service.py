@@ -173,7 +173,7 @@ def test_a_full_queue_says_so():
 def test_a_batch_that_never_fits_into_the_queue_is_refused_for_good():
     """A client that follows Retry-After would send the batch again and again."""
     with one(limits=Limits(queue=3)) as service:
-        with pytest.raises(Wrong, match="must fit into the training queue, at most 3 instances"):
+        with pytest.raises(Wrong, match="must have at most 3 instances, the size of the training queue"):
             service.learn_all([{"x": {"size": i}, "y": "a"} for i in range(4)])
         teach(service, 1)
 

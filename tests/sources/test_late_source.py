@@ -331,7 +331,7 @@ def test_another_instance_with_the_id_of_a_waiting_instance_is_a_bad_row():
     labels = [{"id": i, "y": "yes"} for i in range(40)]
     source = LateSource(Topic("f", [repeated]), Topic("l", [[], labels]), id="id", target="y")
     source.labels.fetch, later = lambda most, timeout: IDLE, source.labels.fetch
-    with pytest.warns(DataNotice, match="another instance with the id '7'"):
+    with pytest.warns(DataNotice, match="a different instance with the id '7'"):
         assert source.poll(100, 0) is IDLE  # all instances have arrived
     source.labels.fetch = later
     sizes = []

@@ -29,7 +29,9 @@ USUAL = {"explainable": False, "watch": "all", "burst": 0}
 def _token(token: str | None) -> str | None:
     """Return the token; raise an error if its environment variable is empty, which Typer ignores."""
     if token is None and os.environ.get("HEROS_TOKEN") == "":
-        raise HerosError("The environment variable HEROS_TOKEN must hold a token, or be unset. It is empty.")
+        raise HerosError(
+            "The environment variable HEROS_TOKEN must contain a token or be unset. It is empty."
+        )
     return token
 
 

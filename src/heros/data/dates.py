@@ -212,7 +212,7 @@ def to_microseconds(array: pa.Array) -> pa.Array:
 
 
 def cell(array: pa.Array, row: int) -> Any:
-    """Return a value of an array; NumPy represents dates outside of Python's calendar."""
+    """Return a value of an array; a date outside of Python's calendar becomes a NumPy scalar."""
     scalar = array[row]
     try:
         return scalar.as_py()

@@ -30,7 +30,7 @@ TIMED = 200  # number of instances on which the cost of a member is measured
 
 @dataclass(frozen=True, init=False)
 class Models(Pool):
-    """Models of other libraries, in any combination, used like the models of any other pool.
+    """Models from other libraries, in any combination, used like the models of any other pool.
 
     Parameters
     ----------

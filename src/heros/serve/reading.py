@@ -20,7 +20,7 @@ ALIKE = 0.75  # minimum share of a name, at its beginning and end, that matches 
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """The user's options for reading values: the nominal columns, and all classes or None.
+    """The user's options for reading values: the nominal columns, and all classes (None if not given).
 
     Examples
     --------

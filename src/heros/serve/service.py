@@ -411,7 +411,9 @@ class Service:
         if self.waitlist is not None:
             size, most = self.waitlist.bytes, self.limits.queue or 1 << 60
         if n > most:
-            raise Wrong(f"A batch must fit into the training queue, at most {most:,} instances. Got {n:,}.")
+            raise Wrong(
+                f"A batch must have at most {most:,} instances, the size of the training queue. Got {n:,}."
+            )
         if size > self.limits.queue_bytes or self._queued + self._expected + n > most:
             wait, why = self.learning_waits, f"The training queue is full: {self._queued:,} instances."
             if wait is None or self.schedule is None:
@@ -419,7 +421,7 @@ class Service:
             raise NotNow(f"{why} {wait}", max(1, math.ceil(wait.until - self.schedule.clock.now())))
 
     def _expect_running(self) -> None:
-        """Raise an error if the service has stopped, because the last checkpoint is already requested."""
+        """Raise an error if the service is stopping, because no later checkpoint would include new labels."""
         if self._stopping:
             raise HerosError("The service has stopped.")
 

@@ -111,7 +111,7 @@ class KafkaWorker:
         settings = reader_settings(servers, group, {"auto.offset.reset": "error"}, options, "KafkaWorker")
         strategy = str(settings.get("partition.assignment.strategy"))
         if "cooperative" in strategy or settings.get("group.protocol") == "consumer":
-            rule = "without cooperative assignment, because workers hand over all partitions in a rebalance"
+            rule = "settings without cooperative assignment, because a rebalance reassigns all partitions"
             raise ParameterError.of("options", "KafkaWorker", rule, options)
         skip = checked_skip(on_bad_row, "KafkaWorker")
         self._stops = stops_at_gap(on_gap, "KafkaWorker")

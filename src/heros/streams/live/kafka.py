@@ -26,7 +26,7 @@ PASSING = {
 
 
 OWN = ("bootstrap.servers", "group.id", "enable.auto.commit", "auto.offset.reset", "enable.partition.eof")
-"""The settings that HEROS chooses: with others, messages could be skipped, or a topic have no end."""
+"""The settings that HEROS chooses. With other values, messages could be skipped, or reading never end."""
 
 
 def reader_settings(

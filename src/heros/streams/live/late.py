@@ -246,7 +246,9 @@ class LateSource(RowSource):
                     self._waiting.put(id, waiting)
                     self._join_early(id)
                 elif not self._is_repeated(id, row):
-                    self._append(f"another instance with the id {id!r} of a waiting instance")
+                    self._append(
+                        f"a different instance with the id {id!r}, which belongs to a waiting instance"
+                    )
         return came
 
     def _arrived(self, id: Id, row: Mapping[str, Any]) -> _Waiting | None:
@@ -295,7 +297,7 @@ class LateSource(RowSource):
         self._ahead_of_rows[id] = label, self._appended
 
     def _fetch_from(self, which: str, most: int, wait: float) -> Rows:
-        """Return the rows of a source that are not processed yet; fetch up to `most` if there are none."""
+        """Return the rows of a source that have not been processed yet; if none are left, fetch more."""
         rows = self._unread[which]
         if not rows:
             got = END if self._over[which] else getattr(self, which).fetch(most, wait)

@@ -90,7 +90,8 @@ class JetStream(MessageSource):
             elif not self._is_away:
                 self._is_away = True
                 notice(
-                    f"{self.name}: The connection is lost. It is tried again until it succeeds.", DataNotice
+                    f"{self.name}: The connection is lost. HEROS tries to connect again until it succeeds.",
+                    DataNotice,
                 )
             return []
         self._is_away = False
@@ -159,7 +160,7 @@ class JetStream(MessageSource):
         return await self._stream.stream_info(await self._stream.find_stream_name_by_subject(self.subject))
 
     def _tell_limit(self, config: Any) -> None:
-        """Tell once that messages between others may be deleted, which is not recognised as a gap."""
+        """Issue one notice that messages may be deleted in a way that is not recognised as a gap."""
         most = config.max_msgs_per_subject or 0
         is_single = config.subjects == [self.subject] and not {"*", ">"} & {*self.subject}
         if most > 0 and not is_single and not self._told_limit:
