@@ -69,7 +69,7 @@ class TableReader(ABC):
         self.words = Words(self.words - self._kept_in_other_columns)
 
     def use_words(self, words: Collection[str], values: Mapping[str, Collection[str]]) -> bool:
-        """Also read these words as missing, except the listed values. Return whether this changes anything."""
+        """Read these words as missing, too, except the listed values. Return whether anything changes."""
         before = self.words, self._kept_names
         self.words = Words((*self.words, *self._kept_in_other_columns, *words))
         self.keep_names(values)
