@@ -210,7 +210,7 @@ def test_families_of_classes_say_so(pool, message):
     [
         (lambda: pools.MLP([{"loss": "log"}]), "The 'loss' parameter of MLP must be 'squared' or 'huber'. Got 'log' instead."),
         (lambda: pools.Linear([{"epsilon": 1}]), "The 'epsilon' parameter of Linear must be left out unless the optimizer is 'pa'. Got 1 instead."),
-        (lambda: Heros(pools.MLP([{"loss": "huber"}]), schema=Schema.of(["a"], ["no", "yes"])), "The 'loss' parameter of MLP must be left out if the target is a class, because classes use cross-entropy. Got 'huber' instead."),
+        (lambda: Heros(pools.MLP([{"loss": "huber"}]), schema=Schema.of(["a"], ["no", "yes"])), "The 'loss' parameter of MLP must be left out if the target is a class, because classification uses cross-entropy. Got 'huber' instead."),
         (lambda: Heros(pools.Linear([{"optimizer": "pa"}]), schema=Schema.of(["a"], ["no", "yes"])), "The 'optimizer' parameter of Linear must be 'sgd', 'adam' or 'ftrl' if the target is a class. Got 'pa' instead."),
     ],
 )  # fmt: skip

@@ -390,7 +390,7 @@ def test_what_is_no_instance_and_no_label():
         evaluate(fresh(), strict)
     with pytest.raises(ParameterError, match="the name of a field that both sources have"):
         LateSource(bad, wrong, id=3, target="y")
-    with pytest.raises(DataError, match="must be a value that its 'where' returned"):
+    with pytest.raises(DataError, match="must be a value returned by its method 'where'"):
         strict.seek({"position": {}})
 
 

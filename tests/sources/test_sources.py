@@ -217,7 +217,7 @@ def test_what_is_wrong_with_a_row_source_is_said():
         "The 'fetch' of Log must return pairs (row, position). Got ({'a': 1.0}, 'yes') instead."
     )
     assert refused(lambda: log().seek({"position": {}})) == (
-        "The position of Log must be a value that its 'where' returned. The error was: 'instances'"
+        "The position of Log must be a value returned by its method 'where'. The error was: 'instances'"
     )
 
 

@@ -109,7 +109,7 @@ class Monitor:
         X = self._rows(x)
         P = None if predictions is None else self._answers(predictions, len(X))
         if self._predictions.waiting != (0 if P is None else self._inputs.waiting):
-            raise DataError("Pass predictions to every call of update, or to no call.")
+            raise DataError("Pass predictions in every call to `update`, or in none of the calls.")
         before, start = len(self._changes), 0
         while start < len(X):
             stop = min(len(X), start + self.window - self._inputs.waiting)

@@ -405,7 +405,7 @@ class Keyed:
 
     @property
     def bytes_in_memory(self) -> int:
-        """The estimated size of the models in memory in bytes, which `memory` limits."""
+        """The estimated bytes of all models in memory; the parameter `memory` limits this number."""
         return self._bytes
 
     # -- the stored state -------------------------------------------------------------------------------

@@ -54,5 +54,5 @@ def expect_loss(configurations: Any, schema: Schema, owner: str) -> None:
     """Raise an error if models have a regression loss but the target is a class."""
     losses = [one["loss"] for one in configurations if "loss" in one]
     if losses and not schema.numeric:
-        rule = "left out if the target is a class, because classes use cross-entropy"
+        rule = "left out if the target is a class, because classification uses cross-entropy"
         raise ParameterError.of("loss", owner, rule, losses[0])

@@ -91,7 +91,7 @@ class Neighbours(Family):
 
     @property
     def instances_until_stable(self) -> int:
-        """The length of the longest window, limited so that timing takes at most about a second."""
+        """The length of the longest window, limited so that measuring the costs takes about a second."""
         longest: int = max(one["window"] for one in self.configurations)
         return min(longest, LONGEST_TIMED)
 

@@ -386,7 +386,7 @@ class LateSource(RowSource):
             reread = {_id(id): value_of(label) for id, label in where.get("reread", ())}
             counts, features_at = Counts(**where["counts"]), dict(where["features"])
         except (KeyError, TypeError, ValueError) as error:
-            rule = "The position of LateSource must be a value that its 'where' returned."
+            rule = "The position of LateSource must be a value returned by its method 'where'."
             raise DataError(f"{rule} The error was: {error}") from None
         super().seek(where)
         self._clear()

@@ -272,7 +272,7 @@ class RowSource(Source):
             position, instances = dict(where["position"]), whole(where["instances"], "instances", "seek", 0)
             schema, skipped = schema_of(where["schema"]), BadRows.of(where["bad_rows"])
         except (AttributeError, KeyError, TypeError, ValueError) as error:
-            rule = f"The position of {type(self).__name__} must be a value that its 'where' returned."
+            rule = f"The position of {type(self).__name__} must be a value returned by its method 'where'."
             raise DataError(f"{rule} The error was: {error}") from None
         self.go_to(position)
         self._standing, self._position = position, instances
