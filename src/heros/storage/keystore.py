@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from heros._base.errors import DataError, HerosError
 from heros.storage.disk import is_in_place, with_full_disk
-from heros.storage.last_number import LastNumber
+from heros.storage.last_number import LastNumber, in_use
 from heros.storage.write_ahead_log import empty_log, remove_failed
 
 FILE = "keys.sqlite"
@@ -319,8 +319,7 @@ class KeyStore:
             yield
         except sqlite3.OperationalError as error:
             if "locked" in str(error) and not self._is_open:
-                rule = "is already in use. Only one process at a time can open it"
-                raise HerosError(f"The file {self.path} {rule}.") from None
+                raise in_use(self.path) from None
             told = with_full_disk(error, self.path)
             raise NotKept(f"The file {self.path} cannot be written: {told}.") from None
         except (sqlite3.DatabaseError, ValueError) as error:

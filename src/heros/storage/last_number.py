@@ -8,10 +8,15 @@ from contextlib import suppress
 from pathlib import Path
 
 from heros._base.errors import HerosError
-from heros._base.lazy import filelock
 from heros.storage.disk import AS_IS, OutputFile
+from heros.storage.locks import locked
 
 SUFFIX = "-last"
+
+
+def in_use(path: Path) -> HerosError:
+    """Return the error for a file that is already open."""
+    return HerosError(f"The file {path} is already in use. Only one process at a time can open it.")
 
 
 class LastNumber:
@@ -45,13 +50,9 @@ class LastNumber:
         if path is not None:
             descriptor = os.open(f"{path}{SUFFIX}", os.O_RDWR | os.O_CREAT | AS_IS, 0o600)
             self._file = OutputFile(descriptor)
-            free = True
-            with suppress(OSError):  # the file system may not support locks
-                free = filelock.lock_descriptor(descriptor, blocking=False)
-            if not free:
+            if not locked(descriptor):
                 self._file.close()
-                rule = "is already in use. Only one process at a time can open it"
-                raise HerosError(f"The file {path} {rule}.")
+                raise in_use(path)
 
     def read(self) -> int:
         """Return the number; 0 if the file is empty or damaged."""

@@ -15,6 +15,17 @@ from heros.storage.disk import reason
 FILE = ".lock"
 
 
+def locked(descriptor: int) -> bool:
+    """Lock an open file without waiting; return False if the file is already locked.
+
+    On a file system without locks, return True.
+    """
+    try:
+        return bool(filelock.lock_descriptor(descriptor, blocking=False))
+    except OSError:
+        return True
+
+
 class DirectoryLock:
     """A lock that keeps other processes out of a directory; the directory is created if it does not exist.
 
@@ -83,10 +94,8 @@ class DirectoryLock:
 
     def _expect_free(self, descriptor: int) -> None:
         """Lock the file, or raise an error that names the holder of the lock."""
-        free, holder = True, b""
-        with suppress(OSError):  # the file system may not support locks
-            free = filelock.lock_descriptor(descriptor, blocking=False)
-        if not free:
+        holder = b""
+        if not locked(descriptor):
             with suppress(OSError):  # Windows does not let others read a locked file
                 holder = os.read(descriptor, 200)
             raise self.refused(f"is in use: {holder.decode(errors='replace') or 'another process'}.")
